@@ -25,12 +25,16 @@ export const actorMatcherCompiles = defineRule({
     for (const { text, verdict, place } of actorMatchers(server, context)) {
       const error = verdict.ok ? verdict.refusedBy : verdict
       if (error !== undefined)
-        yield invalid(place().actorMatcher, text, `${error.line}:${error.column}: ${error.message}`)
+        yield invalid(
+          place().actorMatcher,
+          text,
+          `${error.line}:${error.column}: ${error.message}, so the workload does not start`,
+        )
       else if (verdict.ok && !MATCHER_TYPES.has(verdict.type))
         yield invalid(
           place().actorMatcher,
           text,
-          `must be a bool, and this is of type ${verdict.type}: every token is denied`,
+          `must be a bool, and this is of type ${verdict.type}: every token is denied; compare it, as in claims.azp == "agent"`,
         )
       else if (verdict.ok && verdict.claim !== undefined)
         yield invalid(
@@ -64,14 +68,14 @@ export const actorMatcherCompiles = defineRule({
         title: 'an expression that ends too early',
         value: trusting({ ...partner, actorMatcher: '"agents" in' }),
         findings: [
-          String.raw`trustedIssuers[0].actorMatcher: Invalid value: "\"agents\" in": 1:12: the expression ends too early`,
+          String.raw`trustedIssuers[0].actorMatcher: Invalid value: "\"agents\" in": 1:12: the expression ends too early, so the workload does not start`,
         ],
       },
       {
         title: 'a variable that does not exist',
         value: trusting({ ...partner, actorMatcher: 'azp == claims.sub' }),
         findings: [
-          `trustedIssuers[0].actorMatcher: Invalid value: "azp == claims.sub": 1:1: undeclared reference to 'azp' (the only variable is claims: write claims.azp, and text in quotes)`,
+          `trustedIssuers[0].actorMatcher: Invalid value: "azp == claims.sub": 1:1: undeclared reference to 'azp' (the only variable is claims: write claims.azp, and text in quotes), so the workload does not start`,
         ],
       },
       {
@@ -92,7 +96,7 @@ export const actorMatcherCompiles = defineRule({
         title: 'a text',
         value: trusting({ ...partner, actorMatcher: '"orchestrator"' }),
         findings: [
-          String.raw`trustedIssuers[0].actorMatcher: Invalid value: "\"orchestrator\"": must be a bool, and this is of type string: every token is denied`,
+          String.raw`trustedIssuers[0].actorMatcher: Invalid value: "\"orchestrator\"": must be a bool, and this is of type string: every token is denied; compare it, as in claims.azp == "agent"`,
         ],
       },
     ],

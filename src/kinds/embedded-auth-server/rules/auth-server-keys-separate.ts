@@ -34,7 +34,7 @@ export const authServerKeysSeparate = defineRule({
       if (same !== undefined)
         yield advice(
           path.hmacSecretRefs.at(i),
-          `is the key of signingKeySecretRefs[${same}], a private key: name a key of its own with at least 32 random bytes`,
+          `is also the key of signingKeySecretRefs[${same}]; name another key, of at least 32 random bytes: the server does not start with those as signing key, and neither key can be rotated alone`,
         )
     }
   },
@@ -65,7 +65,7 @@ export const authServerKeysSeparate = defineRule({
           ],
         },
         findings: [
-          'hmacSecretRefs[1]: is the key of signingKeySecretRefs[0], a private key: name a key of its own with at least 32 random bytes',
+          'hmacSecretRefs[1]: is also the key of signingKeySecretRefs[0]; name another key, of at least 32 random bytes: the server does not start with those as signing key, and neither key can be rotated alone',
         ],
       },
     ],

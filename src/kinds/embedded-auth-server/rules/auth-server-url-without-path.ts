@@ -22,8 +22,8 @@ export const authServerUrlWithoutPath = defineRule({
     for (const field of ['issuer', 'authorizationEndpointBaseUrl'] as const) {
       const url = server[field]
       if (url === undefined || !hasPath(url)) continue
-      const endpoints = field === 'issuer' ? 'the endpoints that it names are' : 'the login is'
-      const detail = `${endpoints} not served below a path; write ${shortQuote(originOf(url) ?? '')}, or have the Ingress remove the path`
+      const calls = field === 'issuer' ? 'requests' : 'logins'
+      const detail = `${calls} below this path get 404 or 401; write ${shortQuote(originOf(url) ?? '')}, or have the Ingress remove the path`
       yield invalid(path[field], url, detail)
     }
   },
@@ -40,14 +40,14 @@ export const authServerUrlWithoutPath = defineRule({
         title: 'a path in the issuer',
         value: { ...server, issuer: 'https://mcp.example.com/auth' },
         findings: [
-          'issuer: Invalid value: "https://mcp.example.com/auth": the endpoints that it names are not served below a path; write "https://mcp.example.com", or have the Ingress remove the path',
+          'issuer: Invalid value: "https://mcp.example.com/auth": requests below this path get 404 or 401; write "https://mcp.example.com", or have the Ingress remove the path',
         ],
       },
       {
         title: 'a path in the base of the authorization endpoint',
         value: { ...server, authorizationEndpointBaseUrl: 'https://login.example.com/mcp' },
         findings: [
-          'authorizationEndpointBaseUrl: Invalid value: "https://login.example.com/mcp": the login is not served below a path; write "https://login.example.com", or have the Ingress remove the path',
+          'authorizationEndpointBaseUrl: Invalid value: "https://login.example.com/mcp": logins below this path get 404 or 401; write "https://login.example.com", or have the Ingress remove the path',
         ],
       },
     ],

@@ -41,21 +41,30 @@ export const delegationPolicyAccepted = defineRule({
     for (const { value, place } of delegationPolicies(server, path)) {
       const { expectedAudience, allowedDelegateClients: clients, actorClaim, allowMayAct } = value
       if (isAbsent(value, 'expectedAudience') || expectedAudience === '')
-        yield required(place().expectedAudience, 'must be the audience that the tokens have')
+        yield required(
+          place().expectedAudience,
+          'must be the audience that the tokens have, or the server does not start',
+        )
       if (isAbsent(value, 'allowedDelegateClients') || clients?.length === 0)
-        yield required(place().allowedDelegateClients, "must name the clients, or '*' for any")
+        yield required(
+          place().allowedDelegateClients,
+          "must name the clients, or '*' for any: with neither the server does not start",
+        )
       if (clients?.includes('*') && clients.length > 1)
-        yield advice(place().allowedDelegateClients, "'*' is every client; name no other one beside it")
+        yield advice(
+          place().allowedDelegateClients,
+          "'*' is every client; name no other one beside it, or the server does not start",
+        )
       if (clients?.includes('*') && allowMayAct === true)
         yield forbidden(
           place().allowMayAct,
-          "may not be true where `allowedDelegateClients` is '*'; name the clients",
+          "may not be true where `allowedDelegateClients` is '*', or the server does not start; name the clients",
         )
       if (actorClaim !== undefined && TAKEN.has(actorClaim))
         yield invalid(
           place().actorClaim,
           actorClaim,
-          "cannot name the actor; use 'client_id', or a claim such as azp, appid or cid",
+          "cannot name the actor, so the server does not start; use 'client_id', or a claim such as azp, appid or cid",
         )
     }
     for (const [i, issuer] of (server.trustedIssuers ?? []).entries()) {
@@ -63,7 +72,7 @@ export const delegationPolicyAccepted = defineRule({
       if (issuer?.allowPrivateIPs === true && !hasKeys)
         yield required(
           path.trustedIssuers.at(i).jwksUrl,
-          'must be set where `allowPrivateIPs` is true: discovery may not choose a private address',
+          'must be set where `allowPrivateIPs` is true, or the server does not start: discovery may not choose a private address',
         )
     }
   },
@@ -92,15 +101,15 @@ export const delegationPolicyAccepted = defineRule({
         title: 'neither an audience nor clients',
         value: trusting({ issuerUrl: 'https://login.partner.example', allowedActors: ['orchestrator'] }),
         findings: [
-          'trustedIssuers[0].expectedAudience: Required value: must be the audience that the tokens have',
-          "trustedIssuers[0].allowedDelegateClients: Required value: must name the clients, or '*' for any",
+          'trustedIssuers[0].expectedAudience: Required value: must be the audience that the tokens have, or the server does not start',
+          "trustedIssuers[0].allowedDelegateClients: Required value: must name the clients, or '*' for any: with neither the server does not start",
         ],
       },
       {
         title: 'any client and one more',
         value: trusting({ ...partner, allowedDelegateClients: ['*', 'agent'] }),
         findings: [
-          "trustedIssuers[0].allowedDelegateClients: '*' is every client; name no other one beside it",
+          "trustedIssuers[0].allowedDelegateClients: '*' is every client; name no other one beside it, or the server does not start",
         ],
       },
       {
@@ -111,21 +120,21 @@ export const delegationPolicyAccepted = defineRule({
           allowMayAct: true,
         }),
         findings: [
-          "trustedIssuers[0].allowMayAct: Forbidden: may not be true where `allowedDelegateClients` is '*'; name the clients",
+          "trustedIssuers[0].allowMayAct: Forbidden: may not be true where `allowedDelegateClients` is '*', or the server does not start; name the clients",
         ],
       },
       {
         title: 'the subject as the actor',
         value: trusting({ ...partner, actorClaim: 'sub' }),
         findings: [
-          'trustedIssuers[0].actorClaim: Invalid value: "sub": cannot name the actor; use \'client_id\', or a claim such as azp, appid or cid',
+          'trustedIssuers[0].actorClaim: Invalid value: "sub": cannot name the actor, so the server does not start; use \'client_id\', or a claim such as azp, appid or cid',
         ],
       },
       {
         title: 'private addresses by discovery',
         value: trusting({ ...partner, allowPrivateIPs: true }),
         findings: [
-          'trustedIssuers[0].jwksUrl: Required value: must be set where `allowPrivateIPs` is true: discovery may not choose a private address',
+          'trustedIssuers[0].jwksUrl: Required value: must be set where `allowPrivateIPs` is true, or the server does not start: discovery may not choose a private address',
         ],
       },
     ],

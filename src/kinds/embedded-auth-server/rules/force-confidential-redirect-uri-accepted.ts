@@ -27,7 +27,7 @@ export const forceConfidentialRedirectUriAccepted = defineRule({
     if (isAbsent(server, 'allowConfidentialClientRegistration') || allows === false)
       yield forbidden(
         path.forceConfidentialRedirectUris,
-        'may only be set where `allowConfidentialClientRegistration` is true',
+        'may only be set where `allowConfidentialClientRegistration` is true, or the API server refuses the resource',
       )
     for (const [i, uri] of uris.entries()) {
       if (!uri?.startsWith('https://')) continue
@@ -36,7 +36,7 @@ export const forceConfidentialRedirectUriAccepted = defineRule({
         yield invalid(
           path.forceConfidentialRedirectUris.at(i),
           uri,
-          'must have a host that is not loopback, and no fragment',
+          'must have a host that is not loopback, and no fragment, or the server does not start',
         )
     }
   },
@@ -56,7 +56,7 @@ export const forceConfidentialRedirectUriAccepted = defineRule({
         title: 'no such registration',
         value: { ...server, forceConfidentialRedirectUris: ['https://client.example.com/callback'] },
         findings: [
-          'forceConfidentialRedirectUris: Forbidden: may only be set where `allowConfidentialClientRegistration` is true',
+          'forceConfidentialRedirectUris: Forbidden: may only be set where `allowConfidentialClientRegistration` is true, or the API server refuses the resource',
         ],
       },
       {
@@ -67,7 +67,7 @@ export const forceConfidentialRedirectUriAccepted = defineRule({
           forceConfidentialRedirectUris: ['https://localhost:3000/callback'],
         },
         findings: [
-          'forceConfidentialRedirectUris[0]: Invalid value: "https://localhost:3000/callback": must have a host that is not loopback, and no fragment',
+          'forceConfidentialRedirectUris[0]: Invalid value: "https://localhost:3000/callback": must have a host that is not loopback, and no fragment, or the server does not start',
         ],
       },
     ],

@@ -18,7 +18,10 @@ export const sentinelDiscoveryConfigured = defineRule({
     const hasAddresses =
       sentinel && !isAbsent(sentinel, 'sentinelAddrs') && sentinel.sentinelAddrs?.length !== 0
     if (sentinel && !hasAddresses && isAbsent(sentinel, 'sentinelService')) {
-      yield advice(path.storage.redis.sentinelConfig, 'set `sentinelAddrs` or `sentinelService`')
+      yield advice(
+        path.storage.redis.sentinelConfig,
+        'set `sentinelAddrs` or `sentinelService`: with neither the workload is never deployed',
+      )
     }
   },
   examples: {
@@ -36,12 +39,16 @@ export const sentinelDiscoveryConfigured = defineRule({
       {
         title: 'neither',
         value: withRedis({ ...redis, sentinelConfig: { masterName: 'vmcp' } }),
-        findings: ['storage.redis.sentinelConfig: set `sentinelAddrs` or `sentinelService`'],
+        findings: [
+          'storage.redis.sentinelConfig: set `sentinelAddrs` or `sentinelService`: with neither the workload is never deployed',
+        ],
       },
       {
         title: 'an empty list of addresses',
         value: withRedis({ ...redis, sentinelConfig: { masterName: 'vmcp', sentinelAddrs: [] } }),
-        findings: ['storage.redis.sentinelConfig: set `sentinelAddrs` or `sentinelService`'],
+        findings: [
+          'storage.redis.sentinelConfig: set `sentinelAddrs` or `sentinelService`: with neither the workload is never deployed',
+        ],
       },
     ],
   },

@@ -36,10 +36,14 @@ export const spiffeClientTrustDomainConfigured = defineRule({
         near !== undefined
           ? `; did you mean ${shortQuote(near)}`
           : names.length === 0
-            ? ', of which there is none'
+            ? '; there is none'
             : `; there is ${names.slice(0, 3).map(shortQuote).join(', ')}`
       const place = path.inboundGrants.spiffeClientAuth.at(i).trustDomainRef
-      yield notFound(place, ref, `is not the name of one of \`spiffeTrustDomains\`${hint}`)
+      yield notFound(
+        place,
+        ref,
+        `is not the name of one of \`spiffeTrustDomains\`, so the API server refuses the resource${hint}`,
+      )
     }
   },
   examples: {
@@ -62,14 +66,14 @@ export const spiffeClientTrustDomainConfigured = defineRule({
           inboundGrants: { spiffeClientAuth: [{ ...spiffeClient, trustDomainRef: 'prod.example.com' }] },
         },
         findings: [
-          'inboundGrants.spiffeClientAuth[0].trustDomainRef: Not found: "prod.example.com": is not the name of one of `spiffeTrustDomains`; there is "prod"',
+          'inboundGrants.spiffeClientAuth[0].trustDomainRef: Not found: "prod.example.com": is not the name of one of `spiffeTrustDomains`, so the API server refuses the resource; there is "prod"',
         ],
       },
       {
         title: 'no domains',
         value: { ...server, inboundGrants: { spiffeClientAuth: [spiffeClient] } },
         findings: [
-          'inboundGrants.spiffeClientAuth[0].trustDomainRef: Not found: "prod": is not the name of one of `spiffeTrustDomains`, of which there is none',
+          'inboundGrants.spiffeClientAuth[0].trustDomainRef: Not found: "prod": is not the name of one of `spiffeTrustDomains`, so the API server refuses the resource; there is none',
         ],
       },
     ],

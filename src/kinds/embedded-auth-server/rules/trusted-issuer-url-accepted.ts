@@ -27,7 +27,8 @@ export const trustedIssuerUrlAccepted = defineRule({
       for (const field of ['issuerUrl', 'jwksUrl'] as const) {
         const text = issuer?.[field]
         const problem = text && problemOf(text, field, issuer)
-        if (problem) yield invalid(path.trustedIssuers.at(i)[field], text, problem)
+        if (problem)
+          yield invalid(path.trustedIssuers.at(i)[field], text, `${problem}, or the server does not start`)
       }
     }
   },
@@ -55,9 +56,9 @@ export const trustedIssuerUrlAccepted = defineRule({
           { ...partner, issuerUrl: 'http://localhost:8080', jwksUrl: 'http://localhost:8080/jwks' },
         ),
         findings: [
-          'trustedIssuers[0].issuerUrl: Invalid value: "http://login.partner.example": must start with \'https://\' unless `insecureAllowHTTP` of this issuer is true',
-          'trustedIssuers[1].issuerUrl: Invalid value: "http://localhost:8080": must start with \'https://\' unless `insecureAllowHTTP` of this issuer is true',
-          'trustedIssuers[1].jwksUrl: Invalid value: "http://localhost:8080/jwks": must start with \'https://\' unless `insecureAllowHTTP` of this issuer is true',
+          'trustedIssuers[0].issuerUrl: Invalid value: "http://login.partner.example": must start with \'https://\' unless `insecureAllowHTTP` of this issuer is true, or the server does not start',
+          'trustedIssuers[1].issuerUrl: Invalid value: "http://localhost:8080": must start with \'https://\' unless `insecureAllowHTTP` of this issuer is true, or the server does not start',
+          'trustedIssuers[1].jwksUrl: Invalid value: "http://localhost:8080/jwks": must start with \'https://\' unless `insecureAllowHTTP` of this issuer is true, or the server does not start',
         ],
       },
       {
@@ -72,17 +73,17 @@ export const trustedIssuerUrlAccepted = defineRule({
           { ...partner, issuerUrl: 'login.partner.example' },
         ),
         findings: [
-          'trustedIssuers[0].issuerUrl: Invalid value: "https://login.partner.example?tenant=a": must have no query and no fragment',
-          'trustedIssuers[1].issuerUrl: Invalid value: "https://login.partner.example#a": must have no query and no fragment',
-          'trustedIssuers[1].jwksUrl: Invalid value: "https://***@login.partner.example/jwks": must have no user information',
-          'trustedIssuers[2].issuerUrl: Invalid value: "login.partner.example": must be an absolute URL with a host',
+          'trustedIssuers[0].issuerUrl: Invalid value: "https://login.partner.example?tenant=a": must have no query and no fragment, or the server does not start',
+          'trustedIssuers[1].issuerUrl: Invalid value: "https://login.partner.example#a": must have no query and no fragment, or the server does not start',
+          'trustedIssuers[1].jwksUrl: Invalid value: "https://***@login.partner.example/jwks": must have no user information, or the server does not start',
+          'trustedIssuers[2].issuerUrl: Invalid value: "login.partner.example": must be an absolute URL with a host, or the server does not start',
         ],
       },
       {
         title: 'keys at a private address',
         value: trusting({ ...partner, jwksUrl: 'https://10.0.0.7/jwks' }),
         findings: [
-          'trustedIssuers[0].jwksUrl: Invalid value: "https://10.0.0.7/jwks": is at a private address, which needs `allowPrivateIPs: true`',
+          'trustedIssuers[0].jwksUrl: Invalid value: "https://10.0.0.7/jwks": is at a private address, which needs `allowPrivateIPs: true`, or the server does not start',
         ],
       },
     ],

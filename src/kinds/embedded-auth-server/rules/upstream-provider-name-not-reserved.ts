@@ -16,7 +16,7 @@ export const upstreamProviderNameNotReserved = defineRule({
       if (upstreamProviders[i]?.name === 'default') {
         yield advice(
           path.upstreamProviders.at(i).name,
-          "'default' is reserved when there are several providers",
+          "'default' is reserved when there are several providers, so the server does not start; write another name",
         )
       }
     }
@@ -33,7 +33,9 @@ export const upstreamProviderNameNotReserved = defineRule({
       {
         title: 'one of several',
         value: { ...server, upstreamProviders: [okta, { ...github, name: 'default' }] },
-        findings: ["upstreamProviders[1].name: 'default' is reserved when there are several providers"],
+        findings: [
+          "upstreamProviders[1].name: 'default' is reserved when there are several providers, so the server does not start; write another name",
+        ],
       },
     ],
   },

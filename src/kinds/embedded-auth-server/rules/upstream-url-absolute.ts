@@ -22,7 +22,7 @@ export const upstreamUrlAbsolute = defineRule({
       const url = parseUrl(text)
       const isAbsolute = url !== undefined && url.scheme !== '' && url.host !== ''
       if (!isAbsolute && pattern?.test(text) !== false)
-        yield advice(place(), 'must be an absolute URL with a host')
+        yield advice(place(), 'must be an absolute URL with a host, or the server does not start')
     }
   },
   examples: {
@@ -44,10 +44,10 @@ export const upstreamUrlAbsolute = defineRule({
           redirectUri: '/oauth/callback',
         }),
         findings: [
-          'upstreamProviders[0].oauth2Config.authorizationEndpoint: must be an absolute URL with a host',
-          'upstreamProviders[0].oauth2Config.tokenEndpoint: must be an absolute URL with a host',
-          'upstreamProviders[0].oauth2Config.userInfo.endpointUrl: must be an absolute URL with a host',
-          'upstreamProviders[0].oauth2Config.redirectUri: must be an absolute URL with a host',
+          'upstreamProviders[0].oauth2Config.authorizationEndpoint: must be an absolute URL with a host, or the server does not start',
+          'upstreamProviders[0].oauth2Config.tokenEndpoint: must be an absolute URL with a host, or the server does not start',
+          'upstreamProviders[0].oauth2Config.userInfo.endpointUrl: must be an absolute URL with a host, or the server does not start',
+          'upstreamProviders[0].oauth2Config.redirectUri: must be an absolute URL with a host, or the server does not start',
         ],
       },
       {
@@ -58,9 +58,9 @@ export const upstreamUrlAbsolute = defineRule({
           userInfoOverride: { endpointUrl: 'http://[::1' },
         }),
         findings: [
-          'upstreamProviders[0].oidcConfig.userInfoOverride.endpointUrl: must be an absolute URL with a host',
-          'upstreamProviders[0].oidcConfig.issuerUrl: must be an absolute URL with a host',
-          'upstreamProviders[0].oidcConfig.redirectUri: must be an absolute URL with a host',
+          'upstreamProviders[0].oidcConfig.userInfoOverride.endpointUrl: must be an absolute URL with a host, or the server does not start',
+          'upstreamProviders[0].oidcConfig.issuerUrl: must be an absolute URL with a host, or the server does not start',
+          'upstreamProviders[0].oidcConfig.redirectUri: must be an absolute URL with a host, or the server does not start',
         ],
       },
     ],

@@ -35,7 +35,7 @@ export const primaryUpstreamProviderChosen = defineRule({
     else if (server !== undefined && hasPolicies && isAbsent(server, 'upstreamProviders'))
       yield advice(
         path.spec.authServerConfig.upstreamProviders,
-        'releases refuse `authzConfig` beside an authorization server without a provider: policies would see no claims of a login',
+        'add a provider: with `authzConfig` and no provider the operator does not reconcile the VirtualMCPServer, as policies would see no claims of a login',
       )
   },
   examples: {
@@ -81,7 +81,7 @@ export const primaryUpstreamProviderChosen = defineRule({
           incomingAuth: withPolicies(),
         }),
         findings: [
-          'spec.authServerConfig.upstreamProviders: releases refuse `authzConfig` beside an authorization server without a provider: policies would see no claims of a login',
+          'spec.authServerConfig.upstreamProviders: add a provider: with `authzConfig` and no provider the operator does not reconcile the VirtualMCPServer, as policies would see no claims of a login',
         ],
       },
     ],
