@@ -23,7 +23,7 @@ export const roleMappingMatcherTypeKnown = defineRule({
       if (!verdict.ok || verdict.type !== 'dyn') continue
       yield advice(
         context.path.spec.awsSts.roleMappings.at(index).matcher,
-        "must be a bool, and its type is known only at run time; write a comparison, such as '… == true'",
+        "must be a bool, and its type is known only at run time, where any other type never matches; write a comparison, such as '… == true'",
       )
     }
   },
@@ -39,7 +39,7 @@ export const roleMappingMatcherTypeKnown = defineRule({
         title: 'the bare claim',
         value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'claims.is_admin' }] }),
         findings: [
-          "spec.awsSts.roleMappings[0].matcher: must be a bool, and its type is known only at run time; write a comparison, such as '… == true'",
+          "spec.awsSts.roleMappings[0].matcher: must be a bool, and its type is known only at run time, where any other type never matches; write a comparison, such as '… == true'",
         ],
       },
     ],

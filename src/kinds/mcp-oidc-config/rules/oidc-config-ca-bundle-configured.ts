@@ -28,13 +28,20 @@ export const oidcConfigCaBundleConfigured = defineRule({
     if (caBundleRef === undefined) return
     const { configMapRef } = path.spec.inline.caBundleRef
     const reference = caBundleRef.configMapRef
-    if (isAbsent(caBundleRef, 'configMapRef')) yield required(configMapRef, 'must name a ConfigMap')
+    if (isAbsent(caBundleRef, 'configMapRef'))
+      yield required(
+        configMapRef,
+        'must name a ConfigMap, or the workloads that use this configuration do not start',
+      )
     else if (reference && (isAbsent(reference, 'name') || reference.name === ''))
-      yield required(configMapRef.name, 'must name a ConfigMap')
+      yield required(
+        configMapRef.name,
+        'must name a ConfigMap, or the workloads that use this configuration do not start',
+      )
     else if ((reference?.name?.length ?? 0) > LONGEST_NAME)
       yield tooLong(
         configMapRef.name,
-        `may not be more than ${LONGEST_NAME} characters, for the name of a volume`,
+        `may not be more than ${LONGEST_NAME} characters, or the workloads that use this configuration do not start: the operator names a volume after the ConfigMap`,
       )
   },
   examples: {
@@ -50,7 +57,9 @@ export const oidcConfigCaBundleConfigured = defineRule({
       {
         title: 'no ConfigMap',
         value: issuing('https://idp.example.com', { caBundleRef: {} }),
-        findings: ['spec.inline.caBundleRef.configMapRef: Required value: must name a ConfigMap'],
+        findings: [
+          'spec.inline.caBundleRef.configMapRef: Required value: must name a ConfigMap, or the workloads that use this configuration do not start',
+        ],
       },
       {
         title: 'a long name',
@@ -60,7 +69,7 @@ export const oidcConfigCaBundleConfigured = defineRule({
           },
         }),
         findings: [
-          'spec.inline.caBundleRef.configMapRef.name: Too long: may not be more than 48 characters, for the name of a volume',
+          'spec.inline.caBundleRef.configMapRef.name: Too long: may not be more than 48 characters, or the workloads that use this configuration do not start: the operator names a volume after the ConfigMap',
         ],
       },
     ],

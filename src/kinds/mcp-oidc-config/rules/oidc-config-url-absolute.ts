@@ -18,7 +18,7 @@ export const oidcConfigUrlAbsolute = defineRule({
       if ((url?.scheme === 'https' || url?.scheme === 'http') && url.host !== '') continue
       yield advice(
         path.spec.inline[field],
-        "must be an absolute URL with a host, such as 'https://idp.example.com'",
+        "must be an absolute URL with a host, such as 'https://idp.example.com', or no token can be validated",
       )
     }
   },
@@ -35,8 +35,8 @@ export const oidcConfigUrlAbsolute = defineRule({
         title: 'no scheme',
         value: issuing('idp.example.com', { jwksUrl: '/jwks' }),
         findings: [
-          "spec.inline.issuer: must be an absolute URL with a host, such as 'https://idp.example.com'",
-          "spec.inline.jwksUrl: must be an absolute URL with a host, such as 'https://idp.example.com'",
+          "spec.inline.issuer: must be an absolute URL with a host, such as 'https://idp.example.com', or no token can be validated",
+          "spec.inline.jwksUrl: must be an absolute URL with a host, such as 'https://idp.example.com', or no token can be validated",
         ],
       },
     ],
