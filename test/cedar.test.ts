@@ -341,8 +341,8 @@ t.test('what a ConfigMap of policies must hold', async (t) => {
     [JSON.stringify({ ...whole, cedar: [] }), 'cedar must be an object with policies'],
     [JSON.stringify({ ...whole, cedar: { policies: 'x' } }), 'policies must be an array of texts'],
     [JSON.stringify({ ...whole, cedar: { policies: [1] } }), 'policies must be an array of texts'],
-    [JSON.stringify({ ...whole, cedar: { policies: null } }), 'has no policies'],
-    [JSON.stringify({ ...whole, cedar: {} }), 'has no policies'],
+    [JSON.stringify({ ...whole, cedar: { policies: null } }), 'has no policies; write at least one'],
+    [JSON.stringify({ ...whole, cedar: {} }), 'has no policies; write at least one'],
     [
       JSON.stringify({ ...whole, cedar: { ...whole.cedar, entities_json: [] } }),
       'entities_json must be a text of JSON, in quotes',

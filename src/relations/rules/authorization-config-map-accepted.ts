@@ -53,7 +53,7 @@ export const authorizationConfigMapAccepted = defineRule({
       dependingOn(
         advice(
           path.configMap,
-          `the ConfigMap ${shortQuote(shortText(name, 60))} is refused, ${shortText(key, 60)}: ${detail}`,
+          `${shortText(key, 60)} of the ConfigMap ${shortQuote(shortText(name, 60))} is refused, so the server does not start: ${detail}`,
         ),
         named,
       ),
@@ -78,7 +78,7 @@ export const authorizationConfigMapAccepted = defineRule({
         value: NAMED,
         others: [configMap({ type: 'cedarv1', cedar: { policies: [PERMIT] } })],
         findings: [
-          'configMap: the ConfigMap "policies" is refused, authz.json: has no version; write "version": "1.0"',
+          'configMap: authz.json of the ConfigMap "policies" is refused, so the server does not start: has no version; write "version": "1.0"',
         ],
       },
       {
@@ -86,7 +86,7 @@ export const authorizationConfigMapAccepted = defineRule({
         value: NAMED,
         others: [configMap({ version: '1.0', type: 'cedarv1', policies: [PERMIT] })],
         findings: [
-          'configMap: the ConfigMap "policies" is refused, authz.json: has no cedar; write the policies as "cedar": {"policies": […]}',
+          'configMap: authz.json of the ConfigMap "policies" is refused, so the server does not start: has no cedar; write the policies as "cedar": {"policies": […]}',
         ],
       },
       {
@@ -94,14 +94,16 @@ export const authorizationConfigMapAccepted = defineRule({
         value: NAMED,
         others: [configMap({ ...WHOLE, type: 'cedar' })],
         findings: [
-          'configMap: the ConfigMap "policies" is refused, authz.json: "cedar" is not a type; write "type": "cedarv1"',
+          'configMap: authz.json of the ConfigMap "policies" is refused, so the server does not start: "cedar" is not a type; write "type": "cedarv1"',
         ],
       },
       {
         title: 'no policies',
         value: NAMED,
         others: [configMap({ ...WHOLE, cedar: { policies: [] } })],
-        findings: ['configMap: the ConfigMap "policies" is refused, authz.json: has no policies'],
+        findings: [
+          'configMap: authz.json of the ConfigMap "policies" is refused, so the server does not start: has no policies; write at least one',
+        ],
       },
       {
         title: 'a server of policies',
@@ -109,7 +111,7 @@ export const authorizationConfigMapAccepted = defineRule({
         value: NAMED,
         others: [configMap({ version: '1.0', type: 'httpv1', pdp: {} })],
         findings: [
-          'configMap: the ConfigMap "policies" is refused, authz.json: a VirtualMCPServer takes the type cedarv1 alone',
+          'configMap: authz.json of the ConfigMap "policies" is refused, so the server does not start: a VirtualMCPServer takes the type cedarv1 alone',
         ],
       },
       {
@@ -117,7 +119,7 @@ export const authorizationConfigMapAccepted = defineRule({
         value: NAMED,
         others: [configMap({ ...WHOLE, cedar: { policies: [PERMIT], entities_json: [] } })],
         findings: [
-          'configMap: the ConfigMap "policies" is refused, authz.json: entities_json must be a text of JSON, in quotes',
+          'configMap: authz.json of the ConfigMap "policies" is refused, so the server does not start: entities_json must be a text of JSON, in quotes',
         ],
       },
     ],
@@ -129,7 +131,7 @@ export const authorizationConfigMapAccepted = defineRule({
  * not known.
  */
 function problem(given: PolicyValue, isGateway: boolean): string | undefined {
-  if (given.kind === 'empty') return 'is empty'
+  if (given.kind === 'empty') return 'is empty; write an object with version, type and cedar'
   if (given.kind === 'invalid') return `is neither JSON nor YAML: ${shortText(given.why, 100)}`
   if (given.kind !== 'read') return undefined
   const { value } = given
@@ -154,7 +156,7 @@ function problem(given: PolicyValue, isGateway: boolean): string | undefined {
   if (!isObject(cedar)) return 'cedar must be an object with policies'
   const policies = goField(cedar, 'policies') ?? []
   if (!Array.isArray(policies)) return 'policies must be an array of texts'
-  if (policies.length === 0) return 'has no policies'
+  if (policies.length === 0) return 'has no policies; write at least one'
   if (!policies.every((policy) => typeof policy === 'string')) return 'policies must be an array of texts'
   if (typeof (goField(cedar, 'entities_json') ?? '') !== 'string')
     return 'entities_json must be a text of JSON, in quotes'

@@ -47,16 +47,20 @@ export const authorizationEntitiesWhole = defineRule({
     const entities = entitiesRead(list, context)
     if (entities?.kind !== 'entities') return
     const tell = (index: number, text: string) =>
-      aboutPolicies(
-        list,
-        given.at(),
-        `${given.named}entity ${index} ${text}: release 0.63 does not start with it`,
-      )
+      aboutPolicies(list, given.at(), `${given.named}entity ${index} ${text}`)
     const seen = new Set<string>()
     for (const [i, { name, lacks }] of entities.entities.entries()) {
       const key = JSON.stringify([name.type, name.id])
-      if (lacks !== undefined) yield tell(i, `has no ${lacks}`)
-      else if (seen.has(key)) yield tell(i, `is ${shortType(name.type)}::${quoted(name.id)} again`)
+      if (lacks !== undefined)
+        yield tell(
+          i,
+          `has no ${lacks}, so a server of release 0.63 does not start; add ${lacks}, in lower case`,
+        )
+      else if (seen.has(key))
+        yield tell(
+          i,
+          `is a second ${shortType(name.type)}::${quoted(name.id)}, so a server of release 0.63 does not start; keep one`,
+        )
       else {
         seen.add(key)
         continue
@@ -70,13 +74,15 @@ export const authorizationEntitiesWhole = defineRule({
       {
         title: 'no attributes',
         value: withEntities({ uid: staff.uid, parents: [] }),
-        findings: ['inline.entitiesJson: entity 0 has no attrs: release 0.63 does not start with it'],
+        findings: [
+          'inline.entitiesJson: entity 0 has no attrs, so a server of release 0.63 does not start; add attrs, in lower case',
+        ],
       },
       {
         title: 'a group twice',
         value: withEntities(staff, { ...staff, parents: [] }),
         findings: [
-          'inline.entitiesJson: entity 1 is THVGroup::"staff" again: release 0.63 does not start with it',
+          'inline.entitiesJson: entity 1 is a second THVGroup::"staff", so a server of release 0.63 does not start; keep one',
         ],
       },
       {
@@ -84,7 +90,7 @@ export const authorizationEntitiesWhole = defineRule({
         value: WITH_POLICIES_MAP,
         others: [policiesMap([PERMIT], { entities_json: JSON.stringify([{ uid: staff.uid, attrs: {} }]) })],
         findings: [
-          'configMap: in the ConfigMap "policies", entities_json: entity 0 has no parents: release 0.63 does not start with it',
+          'configMap: in the ConfigMap "policies", entities_json: entity 0 has no parents, so a server of release 0.63 does not start; add parents, in lower case',
         ],
       },
       {
@@ -94,7 +100,7 @@ export const authorizationEntitiesWhole = defineRule({
           policiesConfig([PERMIT], { entities_json: JSON.stringify([{ uid: staff.uid, parents: [] }]) }),
         ],
         findings: [
-          'name: in the MCPAuthzConfig "staff", entities_json: entity 0 has no attrs: release 0.63 does not start with it',
+          'name: in the MCPAuthzConfig "staff", entities_json: entity 0 has no attrs, so a server of release 0.63 does not start; add attrs, in lower case',
         ],
       },
     ],
