@@ -401,7 +401,7 @@ t.test('the text of matchers is compiled as far as the budget goes, and the find
   t.strictSame(
     many.warnings.map(({ id, error: { at, detail } }) => `${id} ${pathText(at)} ${detail}`),
     [
-      'decided-within-budget spec.awsSts.roleMappings[15].matcher is not compiled within the budget of the object; its errors are not known, nor are those of later ones: write shorter ones',
+      'decided-within-budget spec.awsSts.roleMappings[15].matcher is not compiled within the budget of one object, so its errors and those of later expressions are not reported; write shorter ones',
     ],
   )
   t.ok(many.spent <= JUDGEMENT, `${many.spent} units`)

@@ -459,7 +459,7 @@ const ROWS: readonly Row[] = [
       [
         'probe-address-allowed',
         `${INLINE}.issuer`,
-        /^leads to 10\.255\.255\.1, which is at the private address 10\.255\.255\.1 here: not asked/,
+        /^leads to 10\.255\.255\.1, which is at the private address 10\.255\.255\.1 here, so the probe sent no request/,
       ],
       ['probe-address-allowed', `${INLINE}.issuer`, /^localhost is at the private address/],
     ],
@@ -975,7 +975,7 @@ t.test('the document of another machine names this one', async (t) => {
       said.join('\n'),
       jwks.includes('localhost')
         ? /jwks is not asked: its host is this machine, and no resource names it/
-        : /leads to keys\.corp\.test:\d+, which is at the private address 127\.0\.0\.1 here: not asked/,
+        : /leads to keys\.corp\.test:\d+, which is at the private address 127\.0\.0\.1 here, so the probe sent no request/,
     )
   }
   t.strictSame(secret.requests, [])

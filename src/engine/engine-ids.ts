@@ -262,7 +262,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
           { roleArn: 'arn:aws:iam::123456789012:role/admin', matcher: 'claims.a.matches("^[a-z0-9]+$")' },
         ],
       }),
-      'spec.awsSts.roleMappings[0].matcher: is not decided within its budget; what it lets through is not known: write it with fewer parts (decided-within-budget)',
+      'spec.awsSts.roleMappings[0].matcher: is not fully checked within the budget of one object, so findings about it may be missing; write it with fewer parts (decided-within-budget)',
     ),
   },
   {

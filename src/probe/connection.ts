@@ -33,7 +33,7 @@ export function failureFinding(
       return findingAt(
         target,
         'probe-address-allowed',
-        `leads to ${host}, which is at the private address ${detail} here: not asked`,
+        `leads to ${host}, which is at the private address ${detail} here, so the probe sent no request`,
       )
     default:
       return isInCluster(url)
@@ -56,7 +56,7 @@ function privateFindings(target: Target, { hostname }: URL, { privateAddress }: 
   // Whether the command `check` already judges this host: an IP address, or a name in the cluster.
   const isJudged = isIP(hostname.replace(/^\[|\]$/g, '')) !== 0 || isInCluster(new URL(`http://${hostname}`))
   if (privateAddress === undefined || privateField === undefined || allowsPrivate || isJudged) return []
-  const detail = `${hostname} is at the private address ${privateAddress} here; where it is in the cluster too, set ${privateField}: true`
+  const detail = `${hostname} is at the private address ${privateAddress} here; if it is at one in the cluster too, set ${privateField}: true, or the server does not connect to it`
   return [findingAt(target, 'probe-address-allowed', detail)]
 }
 
@@ -75,13 +75,13 @@ function redirectFindings(target: Target, url: URL, answer: ProbeAnswer): Findin
     findingAt(
       target,
       'probe-redirect-free',
-      `${url.href} redirects to ${shortQuote(to?.href ?? location)}, ${does}; write where it leads`,
+      `${url.href} redirects to ${shortQuote(to?.href ?? location)}, ${does}; write that address`,
     ),
   ]
 }
 
 function clockFindings(target: Target, { host }: URL, { ahead }: ProbeAnswer): Finding[] {
   if (ahead === undefined || Math.abs(ahead) <= MOST_SKEW_MS) return []
-  const detail = `the clock of ${host} is ${aheadOrBehind(ahead)} the one here: tokens are not valid yet, or expired, where the clock is wrong`
+  const detail = `the clock of ${host} is ${aheadOrBehind(ahead)} the one here: tokens are not valid yet, or expired, where the clock is wrong; correct that clock`
   return [findingAt(target, 'probe-clock-agrees', detail)]
 }

@@ -52,8 +52,8 @@ export const notDecided = ({ at, isCompiled }: Undecided): Finding => ({
     type: 'advice',
     at,
     detail: isCompiled
-      ? 'is not decided within its budget; what it lets through is not known: write it with fewer parts'
-      : 'is not compiled within the budget of the object; its errors are not known, nor are those of later ones: write shorter ones',
+      ? 'is not fully checked within the budget of one object, so findings about it may be missing; write it with fewer parts'
+      : 'is not compiled within the budget of one object, so its errors and those of later expressions are not reported; write shorter ones',
   },
 })
 
