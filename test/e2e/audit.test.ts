@@ -373,7 +373,7 @@ await withApiServer(root, async (t, api) => {
       `VirtualMCPServer tools/gateway: warning: spec.authServerConfig.storage.redis.aclUserConfig.${field}.name: Not found: "redis": no Secret of this name in namespace 'tools' yet (secret-reference-found)`
     const lines = [
       'MCPExternalAuthConfig shop/aws: error: status.conditions[0].status: Unsupported value: "Maybe": supported values: "True", "False", "Unknown" (schema-enum)',
-      `VirtualMCPServer tools/gateway: error: spec.authServerConfig.hmacSecretRefs[0].key: Invalid value: "hmac": the Secret "auth" holds too little there: at least 32 bytes are needed, such as those of 'openssl rand 32' (hmac-secret-long-enough)`,
+      `VirtualMCPServer tools/gateway: error: spec.authServerConfig.hmacSecretRefs[0].key: Invalid value: "hmac": this key of the Secret "auth" holds fewer than 32 bytes, so the server does not start; use 'openssl rand 32' (hmac-secret-long-enough)`,
       missing('passwordSecretRef'),
       missing('usernameSecretRef'),
       '',

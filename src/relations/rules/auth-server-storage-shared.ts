@@ -6,9 +6,9 @@ import { embedded, server } from '../../kinds/virtual-mcp-server/examples.ts'
 import { issuingBeside, serverConfig, serverEnd, serving } from '../index.ts'
 
 const SPLIT =
-  'each replica has its own logins and tokens with storage in memory: requests to another one fail; use redis, or 1'
+  'with storage in memory each replica has its own logins and tokens, so requests to another replica fail; set `storage.type` to redis, or use 1 replica'
 const OWN_KEYS =
-  'each replica makes keys of its own, and refuses the tokens of the others; set `signingKeySecretRefs` and `hmacSecretRefs`, or 1'
+  'each replica makes keys of its own, and refuses the tokens of the other replicas; set `signingKeySecretRefs` and `hmacSecretRefs`, or use 1 replica'
 
 const stored = { ...embedded, storage: { type: 'redis' as const, redis } }
 

@@ -36,7 +36,7 @@ export const clientDocumentScopesAdvertised = defineRule({
         yield relatedTo(
           advice(
             at.scopes,
-            `add ${missing.join(', ')}: up to release 0.46 clients are refused whose document names no scope`,
+            `add ${missing.join(', ')}: up to release 0.46 clients whose metadata document names no scope are refused`,
           ),
           [serverEnd(issuing, self, 'enables `cimd`')],
         )
@@ -66,7 +66,7 @@ export const clientDocumentScopesAdvertised = defineRule({
         kind: 'VirtualMCPServer',
         value: advertising(true, 'openid', 'offline_access'),
         findings: [
-          'spec.incomingAuth.oidcConfigRef.scopes: add profile, email: up to release 0.46 clients are refused whose document names no scope',
+          'spec.incomingAuth.oidcConfigRef.scopes: add profile, email: up to release 0.46 clients whose metadata document names no scope are refused',
         ],
       },
       {
@@ -84,7 +84,7 @@ export const clientDocumentScopesAdvertised = defineRule({
           },
         ],
         findings: [
-          'spec.oidcConfigRef.scopes: add email: up to release 0.46 clients are refused whose document names no scope',
+          'spec.oidcConfigRef.scopes: add email: up to release 0.46 clients whose metadata document names no scope are refused',
         ],
       },
     ],

@@ -95,7 +95,7 @@ export const passedHeaderSetOnce = defineRule({
         value: gatewayOf({ passthroughHeaders: ['X-Request-Id', 'X-Api-Key'] }),
         others: [entry('jira', API_KEY)],
         findings: [
-          'spec.passthroughHeaders[1]: MCPServerEntry "jira" sets "x-api-key" in `headerForward`: its calls fail when clients send the header; remove it here or there',
+          'spec.passthroughHeaders[1]: MCPServerEntry "jira" sets "x-api-key" in `headerForward`, so calls to such an entry fail when clients send the header; remove it here or from `headerForward`',
         ],
       },
       {
@@ -104,7 +104,7 @@ export const passedHeaderSetOnce = defineRule({
         value: { spec: entrySpec(TENANT) },
         others: [gateway('tools', { config: { passthroughHeaders: ['x-tenant-id'] } })],
         findings: [
-          'spec.headerForward.addPlaintextHeaders[X-Tenant-Id]: VirtualMCPServer "tools" passes on that of clients (`passthroughHeaders`): calls that come with it fail; remove it here or there',
+          'spec.headerForward.addPlaintextHeaders[X-Tenant-Id]: VirtualMCPServer "tools" passes on this header of clients, so calls with it fail; remove it here or from `passthroughHeaders`',
         ],
       },
     ],
@@ -135,7 +135,7 @@ function* passedBy(gateway: Gateway, cluster: Cluster): Iterable<FieldError> {
     const [first] = found
     if (header === undefined || first === undefined) continue
     const names = found.map(({ name }) => name)
-    const text = `${namesText(names)} ${names.length === 1 ? 'sets' : 'set'} ${shortQuote(first.header)} in \`headerForward\`: its calls fail when clients send the header; remove it here or there`
+    const text = `${namesText(names)} ${names.length === 1 ? 'sets' : 'set'} ${shortQuote(first.header)} in \`headerForward\`, so calls to such an entry fail when clients send the header; remove it here or from \`headerForward\``
     const error = aboutEach(advice(path.at(i), text), () =>
       names.map(({ name }) => [ID, header.toLowerCase(), name] as const),
     )
@@ -165,7 +165,7 @@ function* setBy(entry: Workload, self: ObjectName, cluster: Cluster): Iterable<F
     const names = passing.get(name.toLowerCase())
     if (names === undefined) continue
     const passes = names.length === 1 ? 'passes' : 'pass'
-    const text = `${namesText(names)} ${passes} on that of clients (\`passthroughHeaders\`): calls that come with it fail; remove it here or there`
+    const text = `${namesText(names)} ${passes} on this header of clients, so calls with it fail; remove it here or from \`passthroughHeaders\``
     const error = aboutEach(advice(place(), text), () =>
       names.map((each) => [ID, name.toLowerCase(), each.name] as const),
     )

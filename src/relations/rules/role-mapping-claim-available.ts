@@ -70,7 +70,7 @@ export const roleMappingClaimAvailable = defineRule({
       const found = foreignMappings(awsSts, front.server, context)
       if (found === undefined) continue
       const named = authConfigNamed(config)
-      const detail = `${nameText(named)} asks for ${claimsText(found.claims)}, which its tokens lack: ${consequenceOf(awsSts, found)}; ${ownClaimsText(front.server)}`
+      const detail = `${nameText(named)} asks for ${claimsText(found.claims)}, which tokens issued here lack: ${consequenceOf(awsSts, found)}; ${ownClaimsText(front.server)}`
       yield relatedTo(
         about(advice(at, detail), 'foreign role claims', config),
         [
@@ -181,7 +181,7 @@ export const roleMappingClaimAvailable = defineRule({
           mappedConfig('aws', { roleMappings: [{ roleArn: ADMIN, matcher: '"ops" in claims.groups' }] }),
         ],
         findings: [
-          'spec.outgoingAuth.backends[aws].externalAuthConfigRef.name: MCPExternalAuthConfig "aws" asks for "groups", which its tokens lack: no mapping matches, nobody gets a role; they have sub, name, email, client_id, scp',
+          'spec.outgoingAuth.backends[aws].externalAuthConfigRef.name: MCPExternalAuthConfig "aws" asks for "groups", which tokens issued here lack: no mapping matches, nobody gets a role; they have sub, name, email, client_id, scp',
         ],
       },
       {
@@ -196,7 +196,7 @@ export const roleMappingClaimAvailable = defineRule({
           }),
         ],
         findings: [
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" asks for "groups", which its tokens lack: no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scp',
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" asks for "groups", which tokens issued here lack: no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scp',
         ],
       },
     ],

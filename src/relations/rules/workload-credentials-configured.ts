@@ -10,7 +10,7 @@ import {
 } from '../index.ts'
 
 const ID = 'workload-credentials-configured'
-const MISSING = 'without a token `oidcConfigRef` answers 401, and the tools are missing'
+const MISSING = 'without a token this workload answers 401, and its tools are missing'
 
 /** A workload that validates the tokens of its callers. */
 const checking = (config?: string) => ({
@@ -54,7 +54,7 @@ export const workloadCredentialsConfigured = defineRule({
       yield contactedWithout(ID, advice(path.spec.externalAuthConfigRef, detail), by)
     }
     if (listing.length > 0) {
-      const detail = `list it in \`backends\`, or set a \`default\`: ${MISSING}; there are no credentials from ${namesText(listing)}`
+      const detail = `list this workload in \`backends\`, or set a \`default\`: ${MISSING}; there are no credentials from ${namesText(listing)}`
       const by = { workload: self, gateways: listing, text: 'lists the backends' }
       yield contactedWithout(ID, advice(path.spec.groupRef, detail), by)
     }
@@ -92,7 +92,7 @@ export const workloadCredentialsConfigured = defineRule({
         value: checking(),
         others: [gateway('tools')],
         findings: [
-          'spec.externalAuthConfigRef: name a configuration: without a token `oidcConfigRef` answers 401, and the tools are missing; there are no credentials from VirtualMCPServer "tools"',
+          'spec.externalAuthConfigRef: name a configuration: without a token this workload answers 401, and its tools are missing; there are no credentials from VirtualMCPServer "tools"',
         ],
       },
       {
@@ -101,7 +101,7 @@ export const workloadCredentialsConfigured = defineRule({
         value: checking(),
         others: [headerConfig('key'), gateway('other', { outgoingAuth: inline({ wiki: 'key' }) })],
         findings: [
-          'spec.groupRef: list it in `backends`, or set a `default`: without a token `oidcConfigRef` answers 401, and the tools are missing; there are no credentials from VirtualMCPServer "other"',
+          'spec.groupRef: list this workload in `backends`, or set a `default`: without a token this workload answers 401, and its tools are missing; there are no credentials from VirtualMCPServer "other"',
         ],
       },
     ],

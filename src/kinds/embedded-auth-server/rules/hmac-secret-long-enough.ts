@@ -28,7 +28,7 @@ export const hmacSecretLongEnough = defineRule({
     if (name === undefined || key === undefined) return
     const bytes = bytesAt(cluster, name, key)
     if (bytes === undefined || bytes >= LEAST_BYTES) return
-    const detail = `the Secret ${shortQuote(name)} holds too little there: at least ${LEAST_BYTES} bytes are needed, such as those of 'openssl rand 32'`
+    const detail = `this key of the Secret ${shortQuote(name)} holds fewer than ${LEAST_BYTES} bytes, so the server does not start; use 'openssl rand 32'`
     const named = { kind: 'Secret', name }
     yield relatedTo(dependingOn(invalid(path.hmacSecretRefs.at(0).key, key, detail), named), [
       end(named, NAME, 'holds too little'),
@@ -45,7 +45,7 @@ export const hmacSecretLongEnough = defineRule({
         value: server,
         others: [hmac('x'.repeat(31))],
         findings: [
-          'hmacSecretRefs[0].key: Invalid value: "hmac-secret": the Secret "auth-server" holds too little there: at least 32 bytes are needed, such as those of \'openssl rand 32\'',
+          'hmacSecretRefs[0].key: Invalid value: "hmac-secret": this key of the Secret "auth-server" holds fewer than 32 bytes, so the server does not start; use \'openssl rand 32\'',
         ],
       },
     ],
