@@ -195,7 +195,7 @@ function valueText(fault: ValueFault): string {
   const is = isArgument
     ? `${what} is a string, decimal or boolean`
     : names.length > 2
-      ? `${what} is what JSON holds`
+      ? `${what} is a JSON value`
       : `${what} is ${names[0] === 'entity' ? 'an' : 'a'} ${names.join(' or ') || 'value of another type'}`
   const instead =
     isArgument && OF_PARTS.test(operation)

@@ -30,8 +30,8 @@ export interface Misfit {
 /** The message about a matcher that uses a claim with the wrong type; `consequence` is the effect of its failure. */
 export const misfitText = ({ claim, is }: Misfit, consequence: string): string =>
   is === 'text'
-    ? `claims.${claim} is a string, not a list, so \`in\` fails at run time: ${consequence}; compare it, or use matches()`
-    : `claims.${claim} is a list, of which functions of texts fail at run time: ${consequence}; write '… in claims.${claim}'`
+    ? `claims.${claim} is a string, not a list, so \`in\` and exists() fail at run time: ${consequence}; write == or matches()`
+    : `claims.${claim} is a list, on which string functions fail at run time: ${consequence}; write '… in claims.${claim}'`
 
 /** The name of the claim, when the whole expression is just a claim that nobody issues as a bool; else undefined. */
 export function claimThatIsNoBool(expr: Expr): string | undefined {

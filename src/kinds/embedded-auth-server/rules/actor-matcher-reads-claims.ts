@@ -43,18 +43,21 @@ export const actorMatcherReadsClaims = defineRule({
         yield advice(
           place().actorMatcher,
           constant
-            ? 'is always true: whatever actor the token names may exchange it'
-            : 'is never true, so it authorizes no actor',
+            ? 'is always true, so any actor of the issuer may exchange tokens of users; write a test such as claims.azp == "…"'
+            : 'is never true, so it authorizes no actor; write a test such as claims.azp == "…"',
         )
       else if (misfit !== undefined)
-        yield advice(place().actorMatcher, misfitText(misfit, 'it authorizes no actor'))
+        yield advice(place().actorMatcher, misfitText(misfit, 'the matcher authorizes no actor'))
       else if (mayBeOpen && decide(acceptsNoClaims))
         yield advice(
           place().actorMatcher,
-          'is true for a token without any of these claims, whatever its actor; add a test that fails then: claims.azp == "…"',
+          'is true for a token that has none of the claims that the matcher reads, so any actor may exchange it; require a claim: claims.azp == "…"',
         )
       else if (!readsClaims(text))
-        yield advice(place().actorMatcher, 'does not read `claims`, so it decides the same for every token')
+        yield advice(
+          place().actorMatcher,
+          'does not read `claims`, so it authorizes every actor or none; write a test such as claims.azp == "…"',
+        )
     }
   },
   examples: {
@@ -77,7 +80,7 @@ export const actorMatcherReadsClaims = defineRule({
         title: 'an actor, if there is one',
         value: trusting({ ...partner, actorMatcher: '!has(claims.act) || claims.act.sub == "gateway"' }),
         findings: [
-          'trustedIssuers[0].actorMatcher: is true for a token without any of these claims, whatever its actor; add a test that fails then: claims.azp == "…"',
+          'trustedIssuers[0].actorMatcher: is true for a token that has none of the claims that the matcher reads, so any actor may exchange it; require a claim: claims.azp == "…"',
         ],
       },
       {
@@ -87,46 +90,50 @@ export const actorMatcherReadsClaims = defineRule({
           { ...partner, issuerUrl: 'https://idp.example.com', actorMatcher: 'false' },
         ),
         findings: [
-          'trustedIssuers[0].actorMatcher: is always true: whatever actor the token names may exchange it',
-          'trustedIssuers[1].actorMatcher: is never true, so it authorizes no actor',
+          'trustedIssuers[0].actorMatcher: is always true, so any actor of the issuer may exchange tokens of users; write a test such as claims.azp == "…"',
+          'trustedIssuers[1].actorMatcher: is never true, so it authorizes no actor; write a test such as claims.azp == "…"',
         ],
       },
       {
         title: 'a claim in quotes',
         value: trusting({ ...partner, actorMatcher: '"claims.azp" == "orchestrator"' }),
-        findings: ['trustedIssuers[0].actorMatcher: is never true, so it authorizes no actor'],
+        findings: [
+          'trustedIssuers[0].actorMatcher: is never true, so it authorizes no actor; write a test such as claims.azp == "…"',
+        ],
       },
       {
         title: 'two actors at once',
         value: trusting({ ...partner, actorMatcher: 'claims.azp == "gateway" && claims.azp == "agent"' }),
-        findings: ['trustedIssuers[0].actorMatcher: is never true, so it authorizes no actor'],
+        findings: [
+          'trustedIssuers[0].actorMatcher: is never true, so it authorizes no actor; write a test such as claims.azp == "…"',
+        ],
       },
       {
         title: 'whatever the first test says',
         value: trusting({ ...partner, actorMatcher: 'claims.azp == "gateway" || true' }),
         findings: [
-          'trustedIssuers[0].actorMatcher: is always true: whatever actor the token names may exchange it',
+          'trustedIssuers[0].actorMatcher: is always true, so any actor of the issuer may exchange tokens of users; write a test such as claims.azp == "…"',
         ],
       },
       {
         title: 'a value in a text',
         value: trusting({ ...partner, actorMatcher: '"agent" in claims.azp' }),
         findings: [
-          'trustedIssuers[0].actorMatcher: claims.azp is a string, not a list, so `in` fails at run time: it authorizes no actor; compare it, or use matches()',
+          'trustedIssuers[0].actorMatcher: claims.azp is a string, not a list, so `in` and exists() fail at run time: the matcher authorizes no actor; write == or matches()',
         ],
       },
       {
         title: 'a test and its opposite',
         value: trusting({ ...partner, actorMatcher: '!has(claims.act) || has(claims.act)' }),
         findings: [
-          'trustedIssuers[0].actorMatcher: is always true: whatever actor the token names may exchange it',
+          'trustedIssuers[0].actorMatcher: is always true, so any actor of the issuer may exchange tokens of users; write a test such as claims.azp == "…"',
         ],
       },
       {
         title: 'a calculation',
         value: trusting({ ...partner, actorMatcher: '1 + 1 == 2' }),
         findings: [
-          'trustedIssuers[0].actorMatcher: does not read `claims`, so it decides the same for every token',
+          'trustedIssuers[0].actorMatcher: does not read `claims`, so it authorizes every actor or none; write a test such as claims.azp == "…"',
         ],
       },
     ],

@@ -117,7 +117,7 @@ export const roleMappingClaimShapeFits = defineRule({
         }),
         findings: [
           'spec.awsSts.roleClaim: "scope" is a string, not a list: up to release 0.44 no `claim` matches, later only one that is the whole string; use `matcher` with claims.scope',
-          'spec.awsSts.roleMappings[1].matcher: claims.scope is a string, not a list, so `in` fails at run time: the mapping is skipped; compare it, or use matches()',
+          'spec.awsSts.roleMappings[1].matcher: claims.scope is a string, not a list, so `in` and exists() fail at run time: the mapping is skipped; write == or matches()',
         ],
       },
       {
@@ -136,8 +136,8 @@ export const roleMappingClaimShapeFits = defineRule({
           ],
         }),
         findings: [
-          'spec.awsSts.roleMappings[0].matcher: claims.email is a string, not a list, so `in` fails at run time: the mapping is skipped; compare it, or use matches()',
-          "spec.awsSts.roleMappings[1].matcher: claims.groups is a list, of which functions of texts fail at run time: the mapping is skipped; write '… in claims.groups'",
+          'spec.awsSts.roleMappings[0].matcher: claims.email is a string, not a list, so `in` and exists() fail at run time: the mapping is skipped; write == or matches()',
+          "spec.awsSts.roleMappings[1].matcher: claims.groups is a list, on which string functions fail at run time: the mapping is skipped; write '… in claims.groups'",
         ],
       },
     ],
