@@ -20,7 +20,10 @@ export const authServerUrlWithoutUserInfo = defineRule({
     for (const field of ['issuer', 'authorizationEndpointBaseUrl'] as const) {
       const text = server[field]
       if (text === undefined || !parseUrl(text)?.hasUserInfo || !ISSUER.test(text)) continue
-      yield advice(path[field], "remove the user information before the '@'")
+      yield advice(
+        path[field],
+        "remove the user information before the '@', or the authorization server does not start",
+      )
     }
   },
   examples: {
@@ -34,8 +37,8 @@ export const authServerUrlWithoutUserInfo = defineRule({
           authorizationEndpointBaseUrl: 'https://admin:hunter2@login.example.com',
         },
         findings: [
-          "issuer: remove the user information before the '@'",
-          "authorizationEndpointBaseUrl: remove the user information before the '@'",
+          "issuer: remove the user information before the '@', or the authorization server does not start",
+          "authorizationEndpointBaseUrl: remove the user information before the '@', or the authorization server does not start",
         ],
       },
     ],

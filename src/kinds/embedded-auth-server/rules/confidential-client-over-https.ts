@@ -28,7 +28,7 @@ export const confidentialClientOverHttps = defineRule({
     if (server.insecureAllowHTTP === true)
       yield forbidden(
         path.insecureAllowHTTP,
-        `may not be true beside ${WITH_SECRETS}: their secrets would be sent in plain text`,
+        `may not be true beside ${WITH_SECRETS}: the API server or the operator refuses secrets in plain text`,
       )
     else if (
       server.issuer?.startsWith('http:') &&
@@ -38,7 +38,7 @@ export const confidentialClientOverHttps = defineRule({
     )
       yield advice(
         path.issuer,
-        `use 'https://' beside ${WITH_SECRETS}, or set \`insecureAllowConfidentialOverLoopbackHTTP: true\``,
+        `use 'https://' beside ${WITH_SECRETS}, or set \`insecureAllowConfidentialOverLoopbackHTTP: true\`: the operator refuses http`,
       )
   },
   examples: {
@@ -68,7 +68,7 @@ export const confidentialClientOverHttps = defineRule({
           allowConfidentialClientRegistration: true,
         },
         findings: [
-          'insecureAllowHTTP: Forbidden: may not be true beside confidential clients (`allowConfidentialClientRegistration`, `delegateClients`): their secrets would be sent in plain text',
+          'insecureAllowHTTP: Forbidden: may not be true beside confidential clients (`allowConfidentialClientRegistration`, `delegateClients`): the API server or the operator refuses secrets in plain text',
         ],
       },
       {
@@ -81,14 +81,14 @@ export const confidentialClientOverHttps = defineRule({
           delegateClients: [agent],
         },
         findings: [
-          'insecureAllowHTTP: Forbidden: may not be true beside confidential clients (`allowConfidentialClientRegistration`, `delegateClients`): their secrets would be sent in plain text',
+          'insecureAllowHTTP: Forbidden: may not be true beside confidential clients (`allowConfidentialClientRegistration`, `delegateClients`): the API server or the operator refuses secrets in plain text',
         ],
       },
       {
         title: 'a delegate client on a loopback host',
         value: { ...server, issuer: 'http://localhost:8080', delegateClients: [agent] },
         findings: [
-          "issuer: use 'https://' beside confidential clients (`allowConfidentialClientRegistration`, `delegateClients`), or set `insecureAllowConfidentialOverLoopbackHTTP: true`",
+          "issuer: use 'https://' beside confidential clients (`allowConfidentialClientRegistration`, `delegateClients`), or set `insecureAllowConfidentialOverLoopbackHTTP: true`: the operator refuses http",
         ],
       },
     ],

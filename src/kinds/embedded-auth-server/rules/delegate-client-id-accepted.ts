@@ -3,6 +3,8 @@ import { agent, granting, server } from '../examples.ts'
 import { delegateClients } from '../inbound-grants.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
+const TAKEN = 'give each client its own, or the operator refuses the configuration'
+
 export const delegateClientIdAccepted = defineRule({
   id: 'delegate-client-id-accepted',
   on: EmbeddedAuthServer,
@@ -25,12 +27,12 @@ export const delegateClientIdAccepted = defineRule({
     for (const { value, place } of delegateClients(server, path)) {
       const { clientId } = value
       if (!clientId) continue
-      if (seen.has(clientId)) yield duplicate(place().clientId, clientId)
+      if (seen.has(clientId)) yield duplicate(place().clientId, clientId, TAKEN)
       if (namesDocument(clientId))
         yield invalid(
           place().clientId,
           clientId,
-          'may not be a URL, which names a client metadata document; use a plain name',
+          'a URL names a client metadata document: the operator refuses it (from 0.48 on); use a plain name',
         )
       seen.add(clientId)
     }
@@ -46,7 +48,9 @@ export const delegateClientIdAccepted = defineRule({
       {
         title: 'one client for each scope',
         value: { ...server, delegateClients: [agent, { ...agent, scopes: ['profile'] }] },
-        findings: ['delegateClients[1].clientId: Duplicate value: "agent"'],
+        findings: [
+          'delegateClients[1].clientId: Duplicate value: "agent": give each client its own, or the operator refuses the configuration',
+        ],
       },
       {
         title: 'a URL, twice',
@@ -58,9 +62,9 @@ export const delegateClientIdAccepted = defineRule({
           ],
         },
         findings: [
-          'delegateClients[0].clientId: Invalid value: "https://agent.example.com": may not be a URL, which names a client metadata document; use a plain name',
-          'delegateClients[1].clientId: Duplicate value: "https://agent.example.com"',
-          'delegateClients[1].clientId: Invalid value: "https://agent.example.com": may not be a URL, which names a client metadata document; use a plain name',
+          'delegateClients[0].clientId: Invalid value: "https://agent.example.com": a URL names a client metadata document: the operator refuses it (from 0.48 on); use a plain name',
+          'delegateClients[1].clientId: Duplicate value: "https://agent.example.com": give each client its own, or the operator refuses the configuration',
+          'delegateClients[1].clientId: Invalid value: "https://agent.example.com": a URL names a client metadata document: the operator refuses it (from 0.48 on); use a plain name',
         ],
       },
       {
@@ -69,7 +73,7 @@ export const delegateClientIdAccepted = defineRule({
           tokenExchange: { delegateClients: [{ ...agent, clientId: 'https://agent.example.com' }] },
         }),
         findings: [
-          'inboundGrants.tokenExchange.delegateClients[0].clientId: Invalid value: "https://agent.example.com": may not be a URL, which names a client metadata document; use a plain name',
+          'inboundGrants.tokenExchange.delegateClients[0].clientId: Invalid value: "https://agent.example.com": a URL names a client metadata document: the operator refuses it (from 0.48 on); use a plain name',
         ],
       },
     ],

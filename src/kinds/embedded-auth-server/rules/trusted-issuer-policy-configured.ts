@@ -30,7 +30,7 @@ export const trustedIssuerPolicyConfigured = defineRule({
       if (name === undefined ? isAbsent(issuer, 'name') : !refs.has(name))
         yield required(
           path.trustedIssuers.at(i).expectedAudience,
-          'must be set for exchanges, unless a policy of `inboundGrants` refers to this issuer',
+          'must be set unless a policy of `inboundGrants` refers to this issuer, or the operator refuses the configuration',
         )
     }
   },
@@ -58,7 +58,7 @@ export const trustedIssuerPolicyConfigured = defineRule({
         title: 'a grant without policies',
         value: granting({ tokenExchange: {} }),
         findings: [
-          'trustedIssuers[0].expectedAudience: Required value: must be set for exchanges, unless a policy of `inboundGrants` refers to this issuer',
+          'trustedIssuers[0].expectedAudience: Required value: must be set unless a policy of `inboundGrants` refers to this issuer, or the operator refuses the configuration',
         ],
       },
     ],

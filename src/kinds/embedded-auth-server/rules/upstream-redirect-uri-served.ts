@@ -24,7 +24,7 @@ export const upstreamRedirectUriServed = defineRule({
         const who = providerText(provider)
         if (works === undefined || who === undefined) continue
         const at = path.upstreamProviders.at(i)[config].redirectUri
-        const detail = `is not served; write ${shortQuote(works)} and register it at ${who}`
+        const detail = `unserved: logins fail; write and register ${shortQuote(works)} at ${who}`
         yield invalid(at, redirectUri, detail)
       }
     }
@@ -46,14 +46,14 @@ export const upstreamRedirectUriServed = defineRule({
         title: 'a path in front',
         value: withOidc({ redirectUri: 'https://auth.example.com/mcp/oauth/callback' }),
         findings: [
-          'upstreamProviders[0].oidcConfig.redirectUri: Invalid value: "https://auth.example.com/mcp/oauth/callback": is not served; write "https://auth.example.com/oauth/callback" and register it at "okta"',
+          'upstreamProviders[0].oidcConfig.redirectUri: Invalid value: "https://auth.example.com/mcp/oauth/callback": unserved: logins fail; write and register "https://auth.example.com/oauth/callback" at "okta"',
         ],
       },
       {
         title: 'the path of another product',
         value: withOAuth2({ ...githubConfig, redirectUri: 'https://auth.example.com/callback' }),
         findings: [
-          'upstreamProviders[0].oauth2Config.redirectUri: Invalid value: "https://auth.example.com/callback": is not served; write "https://auth.example.com/oauth/callback" and register it at "github"',
+          'upstreamProviders[0].oauth2Config.redirectUri: Invalid value: "https://auth.example.com/callback": unserved: logins fail; write and register "https://auth.example.com/oauth/callback" at "github"',
         ],
       },
     ],

@@ -31,9 +31,16 @@ export const upstreamRegistrationSingle = defineRule({
         const dcr = config?.dcrConfig
         if (!config || dcr === undefined) continue
         const here = path.upstreamProviders.at(i)[type]
-        if (config.clientId) yield forbidden(here.clientId, 'may not be set beside `dcrConfig`; keep one')
+        if (config.clientId)
+          yield forbidden(
+            here.clientId,
+            'may not be set beside `dcrConfig`, or the API server refuses the resource; keep one of the two',
+          )
         if (!isAbsent(config, 'clientSecretRef'))
-          yield forbidden(here.clientSecretRef, 'may not be set beside `dcrConfig`, which obtains the secret')
+          yield forbidden(
+            here.clientSecretRef,
+            'may not be set beside `dcrConfig`, which obtains the secret, or the API server refuses the resource; remove the reference',
+          )
         const [hasDiscovery, hasEndpoint] = [
           !isAbsent(dcr, 'discoveryUrl'),
           !isAbsent(dcr, 'registrationEndpoint'),
@@ -41,10 +48,13 @@ export const upstreamRegistrationSingle = defineRule({
         if (hasDiscovery && hasEndpoint)
           yield forbidden(
             here.dcrConfig.registrationEndpoint,
-            'may not be set beside `discoveryUrl`; keep one',
+            'may not be set beside `discoveryUrl`, or the API server refuses the resource; keep one of the two',
           )
         else if (type === 'oauth2Config' && !hasDiscovery && !hasEndpoint)
-          yield required(here.dcrConfig.discoveryUrl, 'must be set, or `registrationEndpoint`')
+          yield required(
+            here.dcrConfig.discoveryUrl,
+            'set this or `registrationEndpoint`: without one the API server refuses the resource',
+          )
       }
     }
   },
@@ -61,22 +71,22 @@ export const upstreamRegistrationSingle = defineRule({
         title: 'a client as well',
         value: withOidc({ dcrConfig: {} }),
         findings: [
-          'upstreamProviders[0].oidcConfig.clientId: Forbidden: may not be set beside `dcrConfig`; keep one',
-          'upstreamProviders[0].oidcConfig.clientSecretRef: Forbidden: may not be set beside `dcrConfig`, which obtains the secret',
+          'upstreamProviders[0].oidcConfig.clientId: Forbidden: may not be set beside `dcrConfig`, or the API server refuses the resource; keep one of the two',
+          'upstreamProviders[0].oidcConfig.clientSecretRef: Forbidden: may not be set beside `dcrConfig`, which obtains the secret, or the API server refuses the resource; remove the reference',
         ],
       },
       {
         title: 'two endpoints',
         value: withOidcConfig({ ...unregistered, dcrConfig: { discoveryUrl, registrationEndpoint } }),
         findings: [
-          'upstreamProviders[0].oidcConfig.dcrConfig.registrationEndpoint: Forbidden: may not be set beside `discoveryUrl`; keep one',
+          'upstreamProviders[0].oidcConfig.dcrConfig.registrationEndpoint: Forbidden: may not be set beside `discoveryUrl`, or the API server refuses the resource; keep one of the two',
         ],
       },
       {
         title: 'no endpoint',
         value: withOAuth2({ ...unregisteredOAuth2, dcrConfig: { softwareId: 'vmcp' } }),
         findings: [
-          'upstreamProviders[0].oauth2Config.dcrConfig.discoveryUrl: Required value: must be set, or `registrationEndpoint`',
+          'upstreamProviders[0].oauth2Config.dcrConfig.discoveryUrl: Required value: set this or `registrationEndpoint`: without one the API server refuses the resource',
         ],
       },
     ],

@@ -29,9 +29,15 @@ export const upstreamTokenAuthMethodFitsSecret = defineRule({
       const place = path.upstreamProviders.at(i).oauth2Config.clientSecretRef
       const hasSecret = !isAbsent(config, 'clientSecretRef')
       if (method === 'none' && hasSecret)
-        yield forbidden(place, "may not be set where `tokenEndpointAuthMethod` is 'none'")
+        yield forbidden(
+          place,
+          "may not be set where `tokenEndpointAuthMethod` is 'none', or the authorization server does not start",
+        )
       else if (method !== 'none' && !hasSecret && isAbsent(config, 'dcrConfig'))
-        yield required(place, `must be set where \`tokenEndpointAuthMethod\` is '${method}'`)
+        yield required(
+          place,
+          `must be set where \`tokenEndpointAuthMethod\` is '${method}', or the authorization server does not start`,
+        )
     }
   },
   examples: {
@@ -55,14 +61,14 @@ export const upstreamTokenAuthMethodFitsSecret = defineRule({
         title: 'none, with a secret',
         value: withOAuth2({ ...githubConfig, tokenEndpointAuthMethod: 'none' }),
         findings: [
-          "upstreamProviders[0].oauth2Config.clientSecretRef: Forbidden: may not be set where `tokenEndpointAuthMethod` is 'none'",
+          "upstreamProviders[0].oauth2Config.clientSecretRef: Forbidden: may not be set where `tokenEndpointAuthMethod` is 'none', or the authorization server does not start",
         ],
       },
       {
         title: 'a secret that is not there',
         value: withOAuth2({ ...publicClient, tokenEndpointAuthMethod: 'client_secret_basic' }),
         findings: [
-          "upstreamProviders[0].oauth2Config.clientSecretRef: Required value: must be set where `tokenEndpointAuthMethod` is 'client_secret_basic'",
+          "upstreamProviders[0].oauth2Config.clientSecretRef: Required value: must be set where `tokenEndpointAuthMethod` is 'client_secret_basic', or the authorization server does not start",
         ],
       },
     ],

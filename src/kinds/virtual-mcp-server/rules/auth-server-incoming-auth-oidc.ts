@@ -30,7 +30,7 @@ export const authServerIncomingAuthOidc = defineRule({
     yield about(
       advice(
         path.spec.authServerConfig,
-        "issues tokens that nobody checks; set `incomingAuth.type` to 'oidc' with the same issuer",
+        "issues tokens that `incomingAuth` does not check, so the VirtualMCPServer stays Failed; set `incomingAuth.type` to 'oidc' with the same issuer",
       ),
       'auth-server-incoming-auth-oidc',
       type ?? '',
@@ -46,14 +46,14 @@ export const authServerIncomingAuthOidc = defineRule({
         title: 'no authentication',
         value: server({ authServerConfig: embedded, incomingAuth: { type: 'anonymous' } }),
         findings: [
-          "spec.authServerConfig: issues tokens that nobody checks; set `incomingAuth.type` to 'oidc' with the same issuer",
+          "spec.authServerConfig: issues tokens that `incomingAuth` does not check, so the VirtualMCPServer stays Failed; set `incomingAuth.type` to 'oidc' with the same issuer",
         ],
       },
       {
         title: 'nothing about clients',
         value: { spec: { groupRef: { name: 'tools' }, authServerConfig: embedded } },
         findings: [
-          "spec.authServerConfig: issues tokens that nobody checks; set `incomingAuth.type` to 'oidc' with the same issuer",
+          "spec.authServerConfig: issues tokens that `incomingAuth` does not check, so the VirtualMCPServer stays Failed; set `incomingAuth.type` to 'oidc' with the same issuer",
         ],
       },
     ],
