@@ -24,7 +24,7 @@ export const authorizationConfiguredOnce = defineRule({
     if (!isAbsent(holder, 'authzConfigRef'))
       yield advice(
         path.authzConfigRef,
-        'the CRDs of releases refuse it beside `authzConfig`; keep one of the two',
+        'the CRDs of releases refuse a resource with this beside `authzConfig`; keep one of the two',
       )
     const { authzConfig } = holder
     if (authzConfig === undefined) return
@@ -32,11 +32,14 @@ export const authorizationConfiguredOnce = defineRule({
     if (type === undefined) return
     const other = type === 'inline' ? 'configMap' : 'inline'
     if (isAbsent(authzConfig, type))
-      yield advice(path.authzConfig[type], `must be set when \`type\` is '${type}'`)
+      yield advice(
+        path.authzConfig[type],
+        `must be set when \`type\` is '${type}', or the CRDs of releases refuse the resource`,
+      )
     if (!isAbsent(authzConfig, other))
       yield advice(
         path.authzConfig[other],
-        `the CRDs of releases refuse it when \`type\` is '${type}'; remove it or change \`type\``,
+        `the CRDs of releases refuse a resource with this when \`type\` is '${type}'; remove it or change \`type\``,
       )
   },
   examples: {
@@ -74,7 +77,7 @@ export const authorizationConfiguredOnce = defineRule({
           },
         },
         findings: [
-          'spec.authzConfigRef: the CRDs of releases refuse it beside `authzConfig`; keep one of the two',
+          'spec.authzConfigRef: the CRDs of releases refuse a resource with this beside `authzConfig`; keep one of the two',
         ],
       },
       {
@@ -89,7 +92,7 @@ export const authorizationConfiguredOnce = defineRule({
           },
         }),
         findings: [
-          'spec.incomingAuth.authzConfigRef: the CRDs of releases refuse it beside `authzConfig`; keep one of the two',
+          'spec.incomingAuth.authzConfigRef: the CRDs of releases refuse a resource with this beside `authzConfig`; keep one of the two',
         ],
       },
       {
@@ -97,8 +100,8 @@ export const authorizationConfiguredOnce = defineRule({
         kind: 'MCPRemoteProxy',
         value: { spec: { authzConfig: { inline: { policies: [PERMIT] } } } },
         findings: [
-          "spec.authzConfig.configMap: must be set when `type` is 'configMap'",
-          "spec.authzConfig.inline: the CRDs of releases refuse it when `type` is 'configMap'; remove it or change `type`",
+          "spec.authzConfig.configMap: must be set when `type` is 'configMap', or the CRDs of releases refuse the resource",
+          "spec.authzConfig.inline: the CRDs of releases refuse a resource with this when `type` is 'configMap'; remove it or change `type`",
         ],
       },
     ],

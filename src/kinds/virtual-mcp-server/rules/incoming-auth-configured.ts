@@ -16,7 +16,10 @@ export const incomingAuthConfigured = defineRule({
   ],
   *check({ spec }, { path }) {
     if (!spec || !isAbsent(spec, 'incomingAuth')) return
-    yield advice(path.spec.incomingAuth, "nothing says how clients authenticate; set it, with `type` 'oidc'")
+    yield advice(
+      path.spec.incomingAuth,
+      "without it the operator release decides whether everyone may call the backends; set it, with `type` 'oidc'",
+    )
   },
   examples: {
     valid: [{ title: 'OIDC', value: incoming(oidc) }],
@@ -24,7 +27,9 @@ export const incomingAuthConfigured = defineRule({
       {
         title: 'no incoming authentication',
         value: { spec: { groupRef: { name: 'tools' } } },
-        findings: ["spec.incomingAuth: nothing says how clients authenticate; set it, with `type` 'oidc'"],
+        findings: [
+          "spec.incomingAuth: without it the operator release decides whether everyone may call the backends; set it, with `type` 'oidc'",
+        ],
       },
     ],
   },

@@ -16,7 +16,7 @@ export const incomingAuthOidcConfigRefUsed = defineRule({
     if (incomingAuth?.type !== 'anonymous' || isAbsent(incomingAuth, 'oidcConfigRef')) return
     yield advice(
       path.spec.incomingAuth.oidcConfigRef,
-      "is not used when `type` is 'anonymous'; set `type` to 'oidc' or remove it",
+      "is not used when `type` is 'anonymous', so no token is checked; set `type` to 'oidc' or remove the reference",
     )
   },
   examples: {
@@ -26,7 +26,7 @@ export const incomingAuthOidcConfigRefUsed = defineRule({
         title: 'a reference and no authentication',
         value: incoming({ ...oidc, type: 'anonymous' }),
         findings: [
-          "spec.incomingAuth.oidcConfigRef: is not used when `type` is 'anonymous'; set `type` to 'oidc' or remove it",
+          "spec.incomingAuth.oidcConfigRef: is not used when `type` is 'anonymous', so no token is checked; set `type` to 'oidc' or remove the reference",
         ],
       },
     ],

@@ -32,7 +32,11 @@ export const passthroughHeaderAllowed = defineRule({
       if (name === undefined) continue
       if (REFUSED.has(name.toLowerCase())) yield invalid(place.at(i), name, NOT_SENT)
       else if (!isHeaderName(name))
-        yield invalid(place.at(i), name, "must be the name of a header, such as 'X-Request-Id'")
+        yield invalid(
+          place.at(i),
+          name,
+          "must be the name of a header, such as 'X-Request-Id', or the server does not start",
+        )
     }
   },
   examples: {
@@ -60,7 +64,7 @@ export const passthroughHeaderAllowed = defineRule({
         value: server({ config: { passthroughHeaders: ['X-Forwarded-For', 'X Trace'] } }),
         findings: [
           `spec.config.passthroughHeaders[0]: Invalid value: "X-Forwarded-For": ${NOT_SENT}`,
-          'spec.config.passthroughHeaders[1]: Invalid value: "X Trace": must be the name of a header, such as \'X-Request-Id\'',
+          'spec.config.passthroughHeaders[1]: Invalid value: "X Trace": must be the name of a header, such as \'X-Request-Id\', or the server does not start',
         ],
       },
     ],

@@ -23,12 +23,18 @@ export const primaryUpstreamProviderExists = defineRule({
     if (name === undefined || at === undefined) return
     const providers = providersOf(gateway.spec, 'authServerConfig')
     if (providers === undefined) {
-      yield advice(at, 'needs `authServerConfig` with a provider of this name; set it, or remove this')
+      yield advice(
+        at,
+        'needs `authServerConfig` with a provider of this name, or the VirtualMCPServer stays Failed; add it, or remove this field',
+      )
     } else if (providers.complete && !providers.has(name)) {
       const near = nearest(name, providers.names)
       const there = providers.names.slice(0, 5).map(shortQuote).join(', ')
       const hint = near !== undefined ? `did you mean ${shortQuote(near)}` : `there is ${there || 'none'}`
-      yield advice(at, `no upstream provider is named ${shortQuote(name)}; ${hint}`)
+      yield advice(
+        at,
+        `no upstream provider is named ${shortQuote(name)}, so with policies the VirtualMCPServer stays Failed; ${hint}`,
+      )
     }
   },
   examples: {
@@ -53,14 +59,14 @@ export const primaryUpstreamProviderExists = defineRule({
           incomingAuth: withPolicies(),
         }),
         findings: [
-          'spec.authServerConfig.primaryUpstreamProvider: no upstream provider is named "octa"; did you mean "okta"',
+          'spec.authServerConfig.primaryUpstreamProvider: no upstream provider is named "octa", so with policies the VirtualMCPServer stays Failed; did you mean "okta"',
         ],
       },
       {
         title: 'no embedded server, where older releases have the field',
         value: gatewayOf({ incomingAuth: withPolicies({ primaryUpstreamProvider: 'okta' }) }),
         findings: [
-          'spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider: needs `authServerConfig` with a provider of this name; set it, or remove this',
+          'spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider: needs `authServerConfig` with a provider of this name, or the VirtualMCPServer stays Failed; add it, or remove this field',
         ],
       },
     ],

@@ -27,7 +27,7 @@ export const upstreamFilterProviderExists = defineRule({
     if (providers === undefined || (providers.complete && providers.names.length < 2)) {
       yield advice(
         path.spec.authServerUpstreamFilter,
-        'needs `authServerConfig` with at least two upstream providers, of which it chooses; add them or remove it',
+        'needs `authServerConfig` with at least two upstream providers to choose from, or the API server refuses the resource; add them, or remove the filter',
       )
       return
     }
@@ -57,7 +57,7 @@ export const upstreamFilterProviderExists = defineRule({
           authServerUpstreamFilter: { rules: [STAFF] },
         }),
         findings: [
-          'spec.authServerUpstreamFilter: needs `authServerConfig` with at least two upstream providers, of which it chooses; add them or remove it',
+          'spec.authServerUpstreamFilter: needs `authServerConfig` with at least two upstream providers to choose from, or the API server refuses the resource; add them, or remove the filter',
         ],
       },
       {
@@ -70,7 +70,7 @@ export const upstreamFilterProviderExists = defineRule({
           },
         }),
         findings: [
-          'spec.authServerUpstreamFilter.rules[0].upstreamProviders[0]: no upstream provider is named "gitlab"; there is "github"',
+          'spec.authServerUpstreamFilter.rules[0].upstreamProviders[0]: no upstream provider is named "gitlab", so the VirtualMCPServer stays Failed; there is "github"',
           'spec.authServerUpstreamFilter.defaultUpstreams[0]: is the first provider, at which every user logs in; remove it',
         ],
       },
@@ -92,7 +92,7 @@ function* wrongNames(
       list.at(i),
       name === first
         ? 'is the first provider, at which every user logs in; remove it'
-        : `no upstream provider is named ${shortQuote(name)}; there is ${there}`,
+        : `no upstream provider is named ${shortQuote(name)}, so the VirtualMCPServer stays Failed; there is ${there}`,
     )
   }
 }
