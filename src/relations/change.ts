@@ -28,17 +28,22 @@ export function heldIn<F extends string>(
   return holder === undefined ? undefined : isAbsent(holder, field) ? null : holder[field]
 }
 
-/** Advice for each field that changes while other objects use the object; if `type` changes, only about `type`. */
+/**
+ * Advice for each field that changes while other objects use the object; if `type` changes, only about `type`. The text
+ * ends with `effect`.
+ */
 export function* changesFor(
   consumers: readonly ObjectName[],
   type: Watched,
   others: readonly Watched[],
   ends: () => readonly Related[],
+  effect: string,
 ): Iterable<FieldError> {
   if (consumers.length === 0) return
   for (const { at, before, after } of isChanged(type) ? [type] : others.filter(isChanged)) {
     const to = typeof after === 'string' && typeof before === 'string' ? '' : ` to ${textOf(after)}`
-    yield relatedTo(advice(at, `changes from ${textOf(before)}${to} for ${namesText(consumers)}`), ends())
+    const detail = `changes from ${textOf(before)}${to} for ${namesText(consumers)}${effect}`
+    yield relatedTo(advice(at, detail), ends())
   }
 }
 

@@ -73,7 +73,7 @@ const CONTRADICTIONS = [
   'VirtualMCPServer tools/gateway: error: spec.authServerConfig.upstreamProviders: Not found: "github": MCPExternalAuthConfig "wiki" has it as upstreamInject.providerName; there is "okta"; used by MCPServer "wiki" (upstream-inject-provider-exists)',
 ]
 const CHANGED =
-  'warning: MCPExternalAuthConfig wiki: spec.upstreamInject.providerName: changes from "github" for MCPServer "wiki" and VirtualMCPServer "gateway" (auth-config-change-meant)'
+  'warning: MCPExternalAuthConfig wiki: spec.upstreamInject.providerName: changes from "github" for MCPServer "wiki" and VirtualMCPServer "gateway" at once; check that each works with the new value (auth-config-change-meant)'
 const NEWER = 'note: addr: of operator release 0.27 and later; --release VERSION judges by what yours accepts'
 const STORED_ISSUER = `warning: VirtualMCPServer gateway: spec.authServerConfig.issuer: stored before: Invalid value: "${ISSUER}": must equal the issuer of MCPOIDCConfig "clients", "https://okta.example.com" (auth-server-tokens-accepted)`
 
@@ -352,7 +352,7 @@ await withApiServer(root, async (t, api) => {
         [
           NEWER,
           'error: VirtualMCPServer gateway: spec.authServerConfig.upstreamProviders: Not found: "entra": MCPExternalAuthConfig "wiki" has it as upstreamInject.providerName; there is "okta"; used by MCPServer "wiki" (upstream-inject-provider-exists)',
-          'warning: MCPExternalAuthConfig wiki: spec.upstreamInject.providerName: changes from "okta" for MCPServer "wiki" and VirtualMCPServer "gateway" (auth-config-change-meant)',
+          'warning: MCPExternalAuthConfig wiki: spec.upstreamInject.providerName: changes from "okta" for MCPServer "wiki" and VirtualMCPServer "gateway" at once; check that each works with the new value (auth-config-change-meant)',
           'warning: MCPExternalAuthConfig wiki: spec.upstreamInject.providerName: names provider "entra", and VirtualMCPServer "gateway" has no such upstream provider, so its calls with this configuration fail; there is "okta" (auth-config-served)',
         ],
       ],

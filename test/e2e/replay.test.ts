@@ -69,7 +69,7 @@ would have been admitted with a warning
     TIME, by admin
   MCPExternalAuthConfig tools/good: spec.type: makes an MCPServer fail, which has no remote URL: MCPServer "wiki" (auth-config-type-suited)
     TIME, by admin
-  MCPExternalAuthConfig tools/good: metadata.name: is still referred to by MCPServer "wiki" (deleted-resource-unreferenced)
+  MCPExternalAuthConfig tools/good: metadata.name: is still referred to by MCPServer "wiki"; remove the references first: these lose credentials, group or login, or the deletion does not end (deleted-resource-unreferenced)
     TIME, by admin
 
 10 writes judged: 4 would have been denied, 3 admitted with a warning

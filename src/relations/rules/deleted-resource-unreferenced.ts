@@ -3,6 +3,8 @@ import { MCPExternalAuthConfig, MCPGroup, MCPOIDCConfig } from '../../kinds/sche
 import { backend, BACKEND_KINDS, gateway, headerConfig, inline, oidcConfig, referenceEnds } from '../index.ts'
 
 const REFERRERS = ['VirtualMCPServer', ...BACKEND_KINDS]
+const REMEDY =
+  '; remove the references first: these lose credentials, group or login, or the deletion does not end'
 
 export const deletedResourceUnreferenced = defineRule({
   id: 'deleted-resource-unreferenced',
@@ -23,7 +25,7 @@ export const deletedResourceUnreferenced = defineRule({
     const referrers = cluster.referrers(self.kind, self.name, REFERRERS)
     const [first] = referrers
     if (first === undefined) return
-    const warning = advice(path.metadata.name, `is still referred to by ${namesText(referrers)}`)
+    const warning = advice(path.metadata.name, `is still referred to by ${namesText(referrers)}${REMEDY}`)
     yield relatedTo(dependingOn(warning, first), referenceEnds(referrers, self, cluster))
   },
   examples: {
@@ -46,7 +48,7 @@ export const deletedResourceUnreferenced = defineRule({
           gateway('tools', { groupRef: { name: 'example' } }),
         ],
         findings: [
-          'metadata.name: is still referred to by MCPServer "jira", MCPServerEntry "wiki" and VirtualMCPServer "tools"',
+          `metadata.name: is still referred to by MCPServer "jira", MCPServerEntry "wiki" and VirtualMCPServer "tools"${REMEDY}`,
         ],
       },
       {
@@ -58,7 +60,7 @@ export const deletedResourceUnreferenced = defineRule({
           gateway('tools', { outgoingAuth: inline({ jira: 'example' }) }),
         ],
         findings: [
-          'metadata.name: is still referred to by MCPServer "a", MCPServer "b", MCPServer "c" and 3 more',
+          `metadata.name: is still referred to by MCPServer "a", MCPServer "b", MCPServer "c" and 3 more${REMEDY}`,
         ],
       },
       {
@@ -70,7 +72,7 @@ export const deletedResourceUnreferenced = defineRule({
             incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
           }),
         ],
-        findings: ['metadata.name: is still referred to by VirtualMCPServer "tools"'],
+        findings: [`metadata.name: is still referred to by VirtualMCPServer "tools"${REMEDY}`],
       },
     ],
   },

@@ -17,6 +17,8 @@ import {
 import { exchanging, injecting } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
+const EFFECT = ' at once; check that each works with the new value'
+
 export const authConfigChangeMeant = defineRule({
   id: 'auth-config-change-meant',
   on: MCPExternalAuthConfig,
@@ -50,7 +52,8 @@ export const authConfigChangeMeant = defineRule({
     ]
     if (![type, ...others].some(isChanged)) return
     const consumers = consumersOf(self.name, cluster)
-    yield* changesFor(consumers, type, others, () => referenceEnds(consumers, self, cluster, 'uses it'))
+    const ends = () => referenceEnds(consumers, self, cluster, 'uses it')
+    yield* changesFor(consumers, type, others, ends, EFFECT)
   },
   examples: {
     valid: [
@@ -74,7 +77,7 @@ export const authConfigChangeMeant = defineRule({
         old: { spec: { type: 'unauthenticated' } },
         others: [backend('jira', 'example'), gateway('tools')],
         findings: [
-          'spec.type: changes from "unauthenticated" for MCPServer "jira" and VirtualMCPServer "tools"',
+          `spec.type: changes from "unauthenticated" for MCPServer "jira" and VirtualMCPServer "tools"${EFFECT}`,
         ],
       },
       {
@@ -88,8 +91,8 @@ export const authConfigChangeMeant = defineRule({
         old: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta') } },
         others: [backend('jira', 'example', 'MCPRemoteProxy')],
         findings: [
-          'spec.embeddedAuthServer.issuer: changes from "https://auth.example.com" for MCPRemoteProxy "jira"',
-          'spec.embeddedAuthServer.upstreamProviders: changes from "okta" for MCPRemoteProxy "jira"',
+          `spec.embeddedAuthServer.issuer: changes from "https://auth.example.com" for MCPRemoteProxy "jira"${EFFECT}`,
+          `spec.embeddedAuthServer.upstreamProviders: changes from "okta" for MCPRemoteProxy "jira"${EFFECT}`,
         ],
       },
       {
@@ -98,7 +101,7 @@ export const authConfigChangeMeant = defineRule({
         old: exchanging({ subjectProviderName: 'okta' }),
         others: [backend('jira', 'example')],
         findings: [
-          'spec.tokenExchange.subjectProviderName: changes from "okta" to none for MCPServer "jira"',
+          `spec.tokenExchange.subjectProviderName: changes from "okta" to none for MCPServer "jira"${EFFECT}`,
         ],
       },
       {
@@ -107,7 +110,7 @@ export const authConfigChangeMeant = defineRule({
         old: exchanging({}),
         others: [backend('jira', 'example')],
         findings: [
-          'spec.tokenExchange.subjectProviderName: changes from none to "okta" for MCPServer "jira"',
+          `spec.tokenExchange.subjectProviderName: changes from none to "okta" for MCPServer "jira"${EFFECT}`,
         ],
       },
     ],

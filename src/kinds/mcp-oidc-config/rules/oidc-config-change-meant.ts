@@ -5,6 +5,8 @@ import { MCPOIDCConfig } from '../schema.ts'
 
 const CONSUMERS = ['VirtualMCPServer', 'MCPServer', 'MCPRemoteProxy']
 
+const EFFECT = ', so tokens accepted until now are refused; check that this is meant'
+
 export const oidcConfigChangeMeant = defineRule({
   id: 'oidc-config-change-meant',
   on: MCPOIDCConfig,
@@ -29,7 +31,8 @@ export const oidcConfigChangeMeant = defineRule({
       before: heldIn(before.inline, 'issuer'),
       after: heldIn(spec.inline, 'issuer'),
     }
-    yield* changesFor(consumers, type, [issuer], () => referenceEnds(consumers, self, cluster, 'uses it'))
+    const ends = () => referenceEnds(consumers, self, cluster, 'uses it')
+    yield* changesFor(consumers, type, [issuer], ends, EFFECT)
   },
   examples: {
     valid: [
@@ -49,7 +52,7 @@ export const oidcConfigChangeMeant = defineRule({
             incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
           }),
         ],
-        findings: ['spec.type: changes from "inline" for VirtualMCPServer "tools"'],
+        findings: [`spec.type: changes from "inline" for VirtualMCPServer "tools"${EFFECT}`],
       },
       {
         title: 'another issuer',
@@ -61,7 +64,7 @@ export const oidcConfigChangeMeant = defineRule({
           }),
         ],
         findings: [
-          'spec.inline.issuer: changes from "https://auth.example.com" for VirtualMCPServer "tools"',
+          `spec.inline.issuer: changes from "https://auth.example.com" for VirtualMCPServer "tools"${EFFECT}`,
         ],
       },
     ],
