@@ -127,8 +127,9 @@ function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>, isHin
     const detail = `set an authorization server with the provider, or use another configuration; ${nameText(config)} ${claim(problem)}, ${users}`
     return dependingOn(required(path.spec.authServerConfig, detail), ...rests)
   }
-  const hint = written ? '; written by default: set or remove it there' : nearText(problem, isHinted)
-  const detail = `${nameText(config)} has it as ${field}${hint}; ${users}`
+  const detail = written
+    ? `calls fail until you set or remove ${field} in ${nameText(config)}, where it was written by default; ${users}`
+    : `${nameText(config)} has it as ${field}${nearText(problem, isHinted)}; ${users}`
   return dependingOn(
     notFound(path.spec.authServerConfig.upstreamProviders as Path<unknown>, provider, detail),
     ...rests,

@@ -74,8 +74,10 @@ export const sessionNameClaimAvailable = defineRule({
       const found = unfitSessionName(awsSts, front.server)
       if (found === undefined) continue
       const named = authConfigNamed(config)
-      const problem = found.isLacking ? 'which its tokens lack' : 'which is not a string in its tokens'
-      const detail = `${nameText(named)} names sessions by ${shortQuote(found.claim)}, ${problem}: every call fails; ${sessionRemedy(front.server)}`
+      const problem = found.isLacking
+        ? 'which tokens of the embedded server lack'
+        : 'which is not a string in tokens of the embedded server'
+      const detail = `sessionNameClaim of ${nameText(named)} is ${shortQuote(found.claim)}, ${problem}: every call fails; ${sessionRemedy(front.server)}`
       yield relatedTo(
         about(advice(at, detail), 'foreign session name', config),
         [end(named, AUTH_CONFIG.spec.awsSts.sessionNameClaim, 'asks for the claim')],
@@ -138,7 +140,7 @@ export const sessionNameClaimAvailable = defineRule({
           mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' }),
         ],
         findings: [
-          'spec.authServerConfig: MCPExternalAuthConfig "aws" names sessions by "upn", which its tokens lack: every call fails; use sub or email',
+          'spec.authServerConfig: sessionNameClaim of MCPExternalAuthConfig "aws" is "upn", which tokens of the embedded server lack: every call fails; use sub or email',
         ],
       },
       {
@@ -150,7 +152,7 @@ export const sessionNameClaimAvailable = defineRule({
           mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' }),
         ],
         findings: [
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" names sessions by "upn", which its tokens lack: every call fails; use sub or email',
+          'spec.externalAuthConfigRef.name: sessionNameClaim of MCPExternalAuthConfig "aws" is "upn", which tokens of the embedded server lack: every call fails; use sub or email',
         ],
       },
     ],

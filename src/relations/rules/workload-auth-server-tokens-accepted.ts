@@ -42,8 +42,8 @@ export const workloadAuthServerTokensAccepted = defineRule({
       if (refusal === undefined) continue
       const detail =
         refusal.reason === 'type'
-          ? `${named} accepts only tokens of the cluster, and none of ${nameText(to)}; name one of type inline with its issuer`
-          : `the issuer of ${named}, ${shortQuote(refusal.accepted)}, must equal that of ${nameText(to)}, ${issuerText(refusal.issued, refusal.accepted)}`
+          ? `${named} accepts only tokens of the cluster, so those of ${nameText(to)} are refused with 401; name one of type inline with its issuer`
+          : `${named} refuses tokens of ${nameText(to)}: its issuer ${shortQuote(refusal.accepted)} must equal ${issuerText(refusal.issued, refusal.accepted)}`
       const warning = about(advice(at, detail), 'workload-auth-server-tokens-accepted', name, to.name)
       yield relatedTo(warning, [
         acceptingEnd(name, refusal),
@@ -71,7 +71,7 @@ export const workloadAuthServerTokensAccepted = defineRule({
         value: serving({}),
         others: [serverConfig('auth', 'okta'), oidcConfig('corporate', 'https://auth.example.com/')],
         findings: [
-          'spec.oidcConfigRef.name: the issuer of MCPOIDCConfig "corporate", "https://auth.example.com/", must equal that of MCPExternalAuthConfig "auth", "https://auth.example.com", which differs by the slash at its end',
+          'spec.oidcConfigRef.name: MCPOIDCConfig "corporate" refuses tokens of MCPExternalAuthConfig "auth": its issuer "https://auth.example.com/" must equal "https://auth.example.com", which differs by the slash at its end',
         ],
       },
       {
@@ -87,7 +87,7 @@ export const workloadAuthServerTokensAccepted = defineRule({
           },
         ],
         findings: [
-          'spec.oidcConfigRef.name: MCPOIDCConfig "corporate" accepts only tokens of the cluster, and none of MCPExternalAuthConfig "auth"; name one of type inline with its issuer',
+          'spec.oidcConfigRef.name: MCPOIDCConfig "corporate" accepts only tokens of the cluster, so those of MCPExternalAuthConfig "auth" are refused with 401; name one of type inline with its issuer',
         ],
       },
     ],

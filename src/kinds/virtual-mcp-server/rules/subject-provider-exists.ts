@@ -79,7 +79,7 @@ export const subjectProviderExists = defineRule({
         value: gatewayOf({ authServerConfig: authServer('github') }),
         others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
         findings: [
-          'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" has it as tokenExchange.subjectProviderName; written by default: set or remove it there; used by MCPServer "jira"',
+          'spec.authServerConfig.upstreamProviders: Not found: "okta": calls fail until you set or remove tokenExchange.subjectProviderName in MCPExternalAuthConfig "jira", where it was written by default; used by MCPServer "jira"',
         ],
       },
       {

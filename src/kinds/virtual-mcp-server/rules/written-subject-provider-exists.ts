@@ -49,7 +49,7 @@ export const writtenSubjectProviderExists = defineRule({
         old: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
         findings: [
-          'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" has it as tokenExchange.subjectProviderName; written by default: set or remove it there; used by MCPServer "jira"',
+          'spec.authServerConfig.upstreamProviders: Not found: "okta": calls fail until you set or remove tokenExchange.subjectProviderName in MCPExternalAuthConfig "jira", where it was written by default; used by MCPServer "jira"',
         ],
       },
       {
@@ -61,7 +61,7 @@ export const writtenSubjectProviderExists = defineRule({
           gateway('other', { authServerConfig: authServer('okta') }),
         ],
         findings: [
-          'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" has it as tokenExchange.subjectProviderName; written by default: set or remove it there; used by MCPServer "jira"',
+          'spec.authServerConfig.upstreamProviders: Not found: "okta": calls fail until you set or remove tokenExchange.subjectProviderName in MCPExternalAuthConfig "jira", where it was written by default; used by MCPServer "jira"',
         ],
       },
     ],
