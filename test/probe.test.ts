@@ -371,7 +371,7 @@ const ROWS: readonly Row[] = [
       [
         'probe-certificate-trusted',
         `${INLINE}.issuer`,
-        /^the certificate of localhost:\d+ is not of an authority that is trusted \(\w+\); caBundleRef names others/,
+        /^the certificate of localhost:\d+ is not of an authority that is trusted \(\w+\); name its authority in caBundleRef/,
       ],
     ],
   },

@@ -157,7 +157,7 @@ t.test('an answer with nothing but warnings', async (t) => {
       allowed: true,
       warnings: [
         "MCPExternalAuthConfig example: spec.tokenExchange.tokenUrl: sends tokens in the clear; use 'https://' (token-exchange-url-https)",
-        'MCPExternalAuthConfig example: spec.tokenExchange.tokenUrl: holds the placeholder ${REALM}, which nothing filled in on the way to the cluster (unresolved-placeholder)',
+        'MCPExternalAuthConfig example: spec.tokenExchange.tokenUrl: holds the placeholder ${REALM}, which nothing filled in, so the text is used as it stands; write the value (unresolved-placeholder)',
       ],
       auditAnnotations: { warnings: 'token-exchange-url-https,unresolved-placeholder' },
     },
@@ -237,7 +237,7 @@ t.test('what is admitted', async (t) => {
       widget,
       { kind: { group: 'x', version: 'v1', kind: 'Widget' } },
       [
-        "Widget example: this webhook does not know Widget of the group 'x'; its registration is too wide (registration-covers-known-kinds)",
+        "Widget example: this webhook does not know Widget of the group 'x' and admits it unjudged; register the webhook for the seven kinds only (registration-covers-known-kinds)",
       ],
     ],
   ]

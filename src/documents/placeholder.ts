@@ -75,7 +75,7 @@ export function placeholdersIn(kind: Kind, { spec }: Resource, own?: FindPlaceho
 
 /** The warning of the webhook that an object was applied although a placeholder in it was not replaced. */
 export function unresolved({ at, text }: Placeholder): Finding {
-  const detail = `holds the placeholder ${shown(text)}, which nothing filled in on the way to the cluster`
+  const detail = `holds the placeholder ${shown(text)}, which nothing filled in, so the text is used as it stands; write the value`
   return { id: 'unresolved-placeholder', severity: 'warning', error: { type: 'advice', at, detail } }
 }
 

@@ -205,7 +205,7 @@ function doubted(
 }
 
 function registrationTooWide({ group, kind }: Submission): Finding {
-  const detail = `this webhook does not know ${kind || 'this kind'} of the group '${group}'; its registration is too wide`
+  const detail = `this webhook does not know ${kind || 'this kind'} of the group '${group}' and admits it unjudged; register the webhook for the seven kinds only`
   return {
     id: 'registration-covers-known-kinds',
     severity: 'warning',

@@ -291,7 +291,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     ...example(
       { spec: { type: 'upstreamInject', upstreamInject: { providerName: '${PROVIDER}' } } },
       { spec: { type: 'upstreamInject', upstreamInject: { providerName: 'okta' } } },
-      'spec.upstreamInject.providerName: holds the placeholder ${PROVIDER}, which nothing filled in on the way to the cluster (unresolved-placeholder)',
+      'spec.upstreamInject.providerName: holds the placeholder ${PROVIDER}, which nothing filled in, so the text is used as it stands; write the value (unresolved-placeholder)',
     ),
   },
   {

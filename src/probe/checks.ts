@@ -187,7 +187,7 @@ async function checkRemote(
   const answer = await ask('HEAD', target.url)
   if (answer?.status !== 401 || hasCredential) return []
   const detail =
-    'the server answers 401 without a token, and the entry sends none; name one in externalAuthConfigRef'
+    'the server answers 401 without a token, and the entry sends none, so the gateway serves none of its tools; name credentials in externalAuthConfigRef'
   return [findingAt(target, 'probe-credential-configured', detail)]
 }
 

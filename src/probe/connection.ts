@@ -24,7 +24,7 @@ export function failureFinding(
       const authority =
         bundle?.isOnly === true
           ? `; only those of ConfigMap ${shortQuote(bundle.name)} are trusted`
-          : '; caBundleRef names others'
+          : '; name its authority in caBundleRef'
       const isUnknown = isOfUnknownAuthority({ failed, detail })
       const more = isUnknown && (privateField !== undefined || bundle) ? authority : ''
       return findingAt(target, 'probe-certificate-trusted', `the certificate of ${host} ${detail}${more}`)
