@@ -67,7 +67,7 @@ const REPORTS = '/apis/wgpolicyk8s.io/v1alpha2/namespaces'
 const CONTRADICTIONS = [
   `MCPExternalAuthConfig shop/aws: error: spec.awsSts.region: Invalid value: "europe": must be an AWS region, such as 'eu-central-1' (schema-pattern)`,
   'MCPExternalAuthConfig tools/wiki: warning: spec.upstreamInject.providerName: names provider "github", and VirtualMCPServer "gateway" has no such upstream provider, so its calls with this configuration fail; there is "okta" (auth-config-served)',
-  `MCPOIDCConfig tools/clients: warning: spec.inline.issuer: refuses the tokens that VirtualMCPServer "gateway" issues as "${ISSUER}" (auth-server-issuers-accepted)`,
+  `MCPOIDCConfig tools/clients: warning: spec.inline.issuer: every token that VirtualMCPServer "gateway" issues is refused, as its issuer is "${ISSUER}"; write that issuer, or change authServerConfig.issuer too (auth-server-issuers-accepted)`,
   'MCPServer tools/wiki: warning: spec.externalAuthConfigRef.name: MCPExternalAuthConfig "wiki" has upstreamInject.providerName "github", and VirtualMCPServer "gateway" has no such upstream provider, so its calls here fail; there is "okta" (backend-auth-served)',
   `VirtualMCPServer tools/gateway: error: spec.authServerConfig.issuer: Invalid value: "${ISSUER}": must equal the issuer of MCPOIDCConfig "clients", "https://okta.example.com" (auth-server-tokens-accepted)`,
   'VirtualMCPServer tools/gateway: error: spec.authServerConfig.upstreamProviders: Not found: "github": MCPExternalAuthConfig "wiki" has it as upstreamInject.providerName; there is "okta"; used by MCPServer "wiki" (upstream-inject-provider-exists)',
@@ -370,7 +370,7 @@ await withApiServer(root, async (t, api) => {
       stringData: { signing: 'x', hmac: 'short' },
     })
     const missing = (field: string) =>
-      `VirtualMCPServer tools/gateway: warning: spec.authServerConfig.storage.redis.aclUserConfig.${field}.name: Not found: "redis": no Secret of this name in namespace 'tools' yet (secret-reference-found)`
+      `VirtualMCPServer tools/gateway: warning: spec.authServerConfig.storage.redis.aclUserConfig.${field}.name: Not found: "redis": no Secret of this name in namespace 'tools' yet; meanwhile the workload does not start, or fails at its first call (secret-reference-found)`
     const lines = [
       'MCPExternalAuthConfig shop/aws: error: status.conditions[0].status: Unsupported value: "Maybe": supported values: "True", "False", "Unknown" (schema-enum)',
       `VirtualMCPServer tools/gateway: error: spec.authServerConfig.hmacSecretRefs[0].key: Invalid value: "hmac": this key of the Secret "auth" holds fewer than 32 bytes, so the server does not start; use 'openssl rand 32' (hmac-secret-long-enough)`,

@@ -23,6 +23,8 @@ import { configMapReferencesOf, getConfigMap, nearEnds, seesConfigMaps } from '.
 
 const BUNDLE = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n'
 
+const MISSING = 'meanwhile the workload waits, or is not reconciled'
+
 const configMap = (name: string, data: Readonly<Record<string, string>>) =>
   ({ kind: 'ConfigMap', metadata: { name }, data }) as unknown as Other
 
@@ -63,7 +65,7 @@ export const configMapReferenceFound = defineRule({
         if (!cluster.knows('ConfigMap')) continue
         const near = hints-- > 0 ? nearest(name, cluster.names('ConfigMap')) : undefined
         const hint = near === undefined ? ' yet' : `; did you mean ${shortQuote(near)}`
-        const detail = `no ConfigMap of this name ${cluster.where}${hint}`
+        const detail = `no ConfigMap of this name ${cluster.where}${hint}; ${MISSING}`
         yield relatedTo(
           dependingOn(notFound(path('name'), name, detail), named),
           nearEnds('ConfigMap', near),
@@ -76,7 +78,7 @@ export const configMapReferenceFound = defineRule({
         const there = keys.slice(0, 3).map(shortQuote).join(', ')
         const hint =
           near !== undefined ? `; did you mean ${shortQuote(near)}` : there && `; there is ${there}`
-        const detail = `the ConfigMap ${shortQuote(name)} has no such key${hint}`
+        const detail = `the ConfigMap ${shortQuote(name)} has no such key${hint}; ${MISSING}`
         yield relatedTo(
           dependingOn(notFound(path('key'), key, detail), named),
           [end(named, pathTo(['data']), 'has these keys')],
@@ -119,7 +121,7 @@ export const configMapReferenceFound = defineRule({
         value: trusting('corporate-ca'),
         others: [configMap('trust', { 'ca.crt': BUNDLE })],
         findings: [
-          'spec.inline.caBundleRef.configMapRef.name: Not found: "corporate-ca": no ConfigMap of this name in namespace \'default\' yet',
+          'spec.inline.caBundleRef.configMapRef.name: Not found: "corporate-ca": no ConfigMap of this name in namespace \'default\' yet; meanwhile the workload waits, or is not reconciled',
         ],
       },
       {
@@ -146,7 +148,7 @@ export const configMapReferenceFound = defineRule({
         },
         others: [configMap('corporate-ca', { 'ca.crt': BUNDLE })],
         findings: [
-          'spec.embeddedAuthServer.upstreamProviders[0].oidcConfig.caBundleRef.configMapRef.key: Not found: "ca.pem": the ConfigMap "corporate-ca" has no such key; there is "ca.crt"',
+          'spec.embeddedAuthServer.upstreamProviders[0].oidcConfig.caBundleRef.configMapRef.key: Not found: "ca.pem": the ConfigMap "corporate-ca" has no such key; there is "ca.crt"; meanwhile the workload waits, or is not reconciled',
         ],
       },
       {
@@ -186,7 +188,7 @@ export const configMapReferenceFound = defineRule({
         value: { spec: { authzConfig: { type: 'configMap' as const, configMap: { name: 'policies' } } } },
         others: [configMap('policies', { 'policies.json': '{}' })],
         findings: [
-          'spec.authzConfig.configMap.key: Not found: "authz.json": the ConfigMap "policies" has no such key; there is "policies.json"',
+          'spec.authzConfig.configMap.key: Not found: "authz.json": the ConfigMap "policies" has no such key; there is "policies.json"; meanwhile the workload waits, or is not reconciled',
         ] as const,
       })),
     ],

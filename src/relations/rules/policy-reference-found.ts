@@ -11,6 +11,8 @@ import {
 import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
 import { gatewayOf, getPolicies, policyReferencesOf } from '../index.ts'
 
+const MISSING = 'meanwhile the operator does not reconcile the resource'
+
 const policies = (name: string, type = 'cedarv1'): Other => ({
   kind: 'MCPAuthzConfig',
   metadata: { name },
@@ -57,10 +59,10 @@ export const policyReferenceFound = defineRule({
         if (!cluster.knows(kind)) continue
         const near = nearest(name, cluster.names(kind))
         const hint = near === undefined ? ' yet' : `; did you mean ${shortQuote(near)}`
-        yield dependingOn(notFound(path, name, `no ${kind} of this name ${cluster.where}${hint}`), {
-          kind,
-          name,
-        })
+        yield dependingOn(
+          notFound(path, name, `no ${kind} of this name ${cluster.where}${hint}; ${MISSING}`),
+          { kind, name },
+        )
       } else if (self.kind === 'VirtualMCPServer' && found.type !== undefined && found.type !== 'cedarv1')
         yield dependingOn(
           invalid(
@@ -89,7 +91,7 @@ export const policyReferenceFound = defineRule({
         value: guarded('stuff'),
         others: [policies('staff')],
         findings: [
-          'spec.incomingAuth.authzConfigRef.name: Not found: "stuff": no MCPAuthzConfig of this name in namespace \'default\'; did you mean "staff"',
+          'spec.incomingAuth.authzConfigRef.name: Not found: "stuff": no MCPAuthzConfig of this name in namespace \'default\'; did you mean "staff"; meanwhile the operator does not reconcile the resource',
         ],
       },
       {
@@ -107,7 +109,7 @@ export const policyReferenceFound = defineRule({
         value: { spec: { authzConfigRef: { name: 'staff' } } },
         others: [],
         findings: [
-          'spec.authzConfigRef.name: Not found: "staff": no MCPAuthzConfig of this name in namespace \'default\' yet',
+          'spec.authzConfigRef.name: Not found: "staff": no MCPAuthzConfig of this name in namespace \'default\' yet; meanwhile the operator does not reconcile the resource',
         ],
       },
       {
@@ -116,7 +118,7 @@ export const policyReferenceFound = defineRule({
         value: withTools('few'),
         others: [],
         findings: [
-          'spec.toolConfigRef.name: Not found: "few": no MCPToolConfig of this name in namespace \'default\' yet',
+          'spec.toolConfigRef.name: Not found: "few": no MCPToolConfig of this name in namespace \'default\' yet; meanwhile the operator does not reconcile the resource',
         ],
       },
     ],

@@ -26,6 +26,8 @@ import {
   seesSecrets,
 } from '../index.ts'
 
+const MISSING = 'meanwhile the workload does not start, or fails at its first call'
+
 export const secretReferenceFound = defineRule({
   id: 'secret-reference-found',
   on: [MCPExternalAuthConfig, VirtualMCPServer, MCPOIDCConfig, MCPRemoteProxy, MCPServerEntry],
@@ -43,14 +45,14 @@ export const secretReferenceFound = defineRule({
       const path = (field: string) => pathTo<string>([...at, field])
       if (secret === undefined) {
         if (!cluster.knows('Secret')) continue
-        const detail = `no Secret of this name ${cluster.where} yet`
+        const detail = `no Secret of this name ${cluster.where} yet; ${MISSING}`
         yield relatedTo(dependingOn(notFound(path('name'), name, detail), named), [], () => [
           ['missing', 'Secret', name],
         ])
       } else if (secret.complete && !Object.hasOwn(secret.bytes, key)) {
         const near = hints-- > 0 ? nearest(key, Object.keys(secret.bytes).slice(0, 100)) : undefined
         const hint = near === undefined ? '' : `; did you mean ${shortQuote(near)}`
-        const detail = `the Secret ${shortQuote(name)} has no such key${hint}`
+        const detail = `the Secret ${shortQuote(name)} has no such key${hint}; ${MISSING}`
         yield relatedTo(
           dependingOn(notFound(path('key'), key, detail), named),
           [end(named, NAME, 'lacks the key')],
@@ -89,7 +91,7 @@ export const secretReferenceFound = defineRule({
           },
         },
         findings: [
-          'spec.headerForward.addHeadersFromSecret[0].valueSecretRef.key: Not found: "key": the Secret "jira" has no such key',
+          'spec.headerForward.addHeadersFromSecret[0].valueSecretRef.key: Not found: "key": the Secret "jira" has no such key; meanwhile the workload does not start, or fails at its first call',
         ],
         others: [{ kind: 'Secret', metadata: { name: 'jira' }, data: { token: 'c2VjcmV0' } } as never],
       },
@@ -98,7 +100,7 @@ export const secretReferenceFound = defineRule({
         kind: 'MCPExternalAuthConfig',
         value: { ...(bearerConfig('jira') as object) },
         findings: [
-          'spec.bearerToken.tokenSecretRef.name: Not found: "jira": no Secret of this name in namespace \'default\' yet',
+          'spec.bearerToken.tokenSecretRef.name: Not found: "jira": no Secret of this name in namespace \'default\' yet; meanwhile the workload does not start, or fails at its first call',
         ],
       },
       {
@@ -111,7 +113,7 @@ export const secretReferenceFound = defineRule({
           },
         },
         findings: [
-          'spec.inline.clientSecretRef.name: Not found: "oidc": no Secret of this name in namespace \'default\' yet',
+          'spec.inline.clientSecretRef.name: Not found: "oidc": no Secret of this name in namespace \'default\' yet; meanwhile the workload does not start, or fails at its first call',
         ],
       },
       {
@@ -128,7 +130,7 @@ export const secretReferenceFound = defineRule({
           } as never,
         ],
         findings: [
-          'spec.authServerConfig.hmacSecretRefs[0].key: Not found: "hmac-key": the Secret "auth" has no such key; did you mean "hmac_key"',
+          'spec.authServerConfig.hmacSecretRefs[0].key: Not found: "hmac-key": the Secret "auth" has no such key; did you mean "hmac_key"; meanwhile the workload does not start, or fails at its first call',
         ],
       },
     ],

@@ -33,7 +33,7 @@ export const groupHasBackends = defineRule({
     yield relatedTo(
       advice(
         path.spec.groupRef.name,
-        `no backend ${cluster.where} has ${shortQuote(group)} as its \`groupRef\` yet`,
+        `no backend ${cluster.where} has ${shortQuote(group)} as its \`groupRef\` yet, so no tool is offered`,
       ),
       [end({ kind: 'MCPGroup', name: group }, NAME, 'is the group')],
     )
@@ -49,7 +49,7 @@ export const groupHasBackends = defineRule({
         value: gatewayOf(),
         others: [group()],
         findings: [
-          'spec.groupRef.name: no backend in namespace \'default\' has "tools" as its `groupRef` yet',
+          'spec.groupRef.name: no backend in namespace \'default\' has "tools" as its `groupRef` yet, so no tool is offered',
         ],
       },
     ],
