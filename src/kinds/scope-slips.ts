@@ -9,7 +9,7 @@ const meantBy = (scope: string): string | undefined =>
 
 type ScopeSlip = readonly [index: number, problem: string]
 
-/** The problems of misspelt scopes, by index; `consequence` is a sentence about the effect of an unknown scope. */
+/** The problems of misspelt scopes, by index; `consequence` is a clause about the effect of an unknown scope. */
 export function scopeSlips(
   scopes: readonly (string | undefined)[] | undefined,
   consequence: string,
@@ -27,7 +27,7 @@ export function scopeSlips(
     if (scope === undefined || meant === undefined || all.has(meant)) continue
     slips.push([
       i,
-      `${shortQuote(scope)} is not a scope of OpenID Connect; did you mean '${meant}'? ${consequence}`,
+      `${shortQuote(scope)} is not a scope of OpenID Connect, ${consequence}; did you mean '${meant}'`,
     ])
   }
   return slips

@@ -4,7 +4,7 @@ import { scopeSlips } from '../../kinds/scope-slips.ts'
 import { oidc, server } from '../../kinds/virtual-mcp-server/examples.ts'
 import { serving } from '../index.ts'
 
-const REFUSED = 'Clients ask for it, and the login is refused with invalid_scope'
+const REFUSED = 'and clients ask for it, so logins are refused with invalid_scope'
 
 export const advertisedScopeSpelt = defineRule({
   id: 'advertised-scope-spelt',
@@ -53,7 +53,7 @@ export const advertisedScopeSpelt = defineRule({
         kind: 'VirtualMCPServer',
         value: advertising(['opeind']),
         findings: [
-          `spec.incomingAuth.oidcConfigRef.scopes[0]: "opeind" is not a scope of OpenID Connect; did you mean 'openid'? ${REFUSED}`,
+          `spec.incomingAuth.oidcConfigRef.scopes[0]: "opeind" is not a scope of OpenID Connect, ${REFUSED}; did you mean 'openid'`,
         ],
       },
       {
@@ -61,7 +61,7 @@ export const advertisedScopeSpelt = defineRule({
         kind: 'MCPServer',
         value: serving({ name: 'corporate', audience: 'jira', scopes: ['openid', 'offlineaccess'] }),
         findings: [
-          `spec.oidcConfigRef.scopes[1]: "offlineaccess" is not a scope of OpenID Connect; did you mean 'offline_access'? ${REFUSED}`,
+          `spec.oidcConfigRef.scopes[1]: "offlineaccess" is not a scope of OpenID Connect, ${REFUSED}; did you mean 'offline_access'`,
         ],
       },
     ],

@@ -38,20 +38,22 @@ export const durationRepresentable = defineRule({
       {
         title: 'a nanosecond longer',
         value: withRedis({ ...redis, dialTimeout: '2562047h47m16.854775808s' }),
-        findings: ['storage.redis.dialTimeout: must be at most about 2562047h, the longest that Go can hold'],
+        findings: [
+          'storage.redis.dialTimeout: must be at most about 2562047h, the longest that Go can hold, or the server does not start',
+        ],
       },
       {
         title: 'a thousand years',
         value: { ...server, tokenLifespans: { refreshTokenLifespan: '8766000h' } },
         findings: [
-          'tokenLifespans.refreshTokenLifespan: must be at most about 2562047h, the longest that Go can hold',
+          'tokenLifespans.refreshTokenLifespan: must be at most about 2562047h, the longest that Go can hold, or the server does not start',
         ],
       },
     ],
   },
 })
 
-const DETAIL = 'must be at most about 2562047h, the longest that Go can hold'
+const DETAIL = 'must be at most about 2562047h, the longest that Go can hold, or the server does not start'
 
 /**
  * Whether a duration exceeds int64. Texts of up to seven characters never do (999999h); texts over a thousand

@@ -3,6 +3,8 @@ import { agent, granting, partner, server, trusting } from '../examples.ts'
 import { hasDelegationPolicy } from '../inbound-grants.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
+const REFUSED = 'or the API server refuses the resource (from 0.48 on)'
+
 export const inboundGrantConfiguredOnce = defineRule({
   id: 'inbound-grant-configured-once',
   on: EmbeddedAuthServer,
@@ -25,17 +27,20 @@ export const inboundGrantConfiguredOnce = defineRule({
     if (tokenExchange !== undefined && delegateClients !== undefined && delegateClients.length > 0)
       yield forbidden(
         path.delegateClients,
-        'move these clients to `inboundGrants.tokenExchange.delegateClients`',
+        `move these clients to \`inboundGrants.tokenExchange.delegateClients\`, ${REFUSED}`,
       )
     for (const [i, issuer] of trustedIssuers.entries()) {
       const here = path.trustedIssuers.at(i)
       if (tokenExchange !== undefined && issuer && hasDelegationPolicy(issuer))
         yield forbidden(
           here,
-          'move the policy of this issuer to `inboundGrants.tokenExchange.issuerPolicies`',
+          `move the policy of this issuer to \`inboundGrants.tokenExchange.issuerPolicies\`, ${REFUSED}`,
         )
       if (jwtBearer !== undefined && issuer?.jwtBearerGrant !== undefined)
-        yield forbidden(here.jwtBearerGrant, 'move it to `inboundGrants.jwtBearer.issuerPolicies`')
+        yield forbidden(
+          here.jwtBearerGrant,
+          `move it to \`inboundGrants.jwtBearer.issuerPolicies\`, ${REFUSED}`,
+        )
     }
   },
   examples: {
@@ -66,7 +71,7 @@ export const inboundGrantConfiguredOnce = defineRule({
           inboundGrants: { tokenExchange: { delegateClients: [{ ...agent, clientId: 'other' }] } },
         },
         findings: [
-          'delegateClients: Forbidden: move these clients to `inboundGrants.tokenExchange.delegateClients`',
+          'delegateClients: Forbidden: move these clients to `inboundGrants.tokenExchange.delegateClients`, or the API server refuses the resource (from 0.48 on)',
         ],
       },
       {
@@ -82,8 +87,8 @@ export const inboundGrantConfiguredOnce = defineRule({
           inboundGrants: { tokenExchange: {}, jwtBearer: {} },
         },
         findings: [
-          'trustedIssuers[0]: Forbidden: move the policy of this issuer to `inboundGrants.tokenExchange.issuerPolicies`',
-          'trustedIssuers[0].jwtBearerGrant: Forbidden: move it to `inboundGrants.jwtBearer.issuerPolicies`',
+          'trustedIssuers[0]: Forbidden: move the policy of this issuer to `inboundGrants.tokenExchange.issuerPolicies`, or the API server refuses the resource (from 0.48 on)',
+          'trustedIssuers[0].jwtBearerGrant: Forbidden: move it to `inboundGrants.jwtBearer.issuerPolicies`, or the API server refuses the resource (from 0.48 on)',
         ],
       },
     ],

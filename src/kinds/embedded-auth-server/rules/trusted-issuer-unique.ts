@@ -2,6 +2,8 @@ import { defineRule, duplicate, invalid } from '../../../rule/index.ts'
 import { partner, server, trusting } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
+const UNIQUE = 'give each issuer one entry and a name of its own, or the server refuses its configuration'
+
 export const trustedIssuerUnique = defineRule({
   id: 'trusted-issuer-unique',
   on: EmbeddedAuthServer,
@@ -26,9 +28,13 @@ export const trustedIssuerUnique = defineRule({
         const text = trusted?.[field]
         if (!text) continue
         const place = path.trustedIssuers.at(i)[field]
-        if (seen.has(text)) yield duplicate(place, text)
+        if (seen.has(text)) yield duplicate(place, text, UNIQUE)
         if (field === 'issuerUrl' && text === own)
-          yield invalid(place, text, 'is the issuer of this server, whose tokens need no entry; remove it')
+          yield invalid(
+            place,
+            text,
+            'is the issuer of this server, whose tokens need no entry: remove it, or the server refuses its configuration',
+          )
         seen.add(text)
       }
     }
@@ -47,7 +53,9 @@ export const trustedIssuerUnique = defineRule({
       {
         title: 'an issuer for each client',
         value: trusting(partner, { ...partner, allowedDelegateClients: ['other'] }),
-        findings: ['trustedIssuers[1].issuerUrl: Duplicate value: "https://login.partner.example"'],
+        findings: [
+          `trustedIssuers[1].issuerUrl: Duplicate value: "https://login.partner.example": ${UNIQUE}`,
+        ],
       },
       {
         title: 'a name twice',
@@ -55,13 +63,13 @@ export const trustedIssuerUnique = defineRule({
           { ...partner, name: 'partner' },
           { ...partner, name: 'partner', issuerUrl: 'https://idp.example.com' },
         ),
-        findings: ['trustedIssuers[1].name: Duplicate value: "partner"'],
+        findings: [`trustedIssuers[1].name: Duplicate value: "partner": ${UNIQUE}`],
       },
       {
         title: 'the server itself',
         value: trusting({ ...partner, issuerUrl: server.issuer ?? '' }),
         findings: [
-          'trustedIssuers[0].issuerUrl: Invalid value: "https://auth.example.com": is the issuer of this server, whose tokens need no entry; remove it',
+          'trustedIssuers[0].issuerUrl: Invalid value: "https://auth.example.com": is the issuer of this server, whose tokens need no entry: remove it, or the server refuses its configuration',
         ],
       },
       {
@@ -71,9 +79,9 @@ export const trustedIssuerUnique = defineRule({
           { ...partner, issuerUrl: server.issuer ?? '' },
         ),
         findings: [
-          'trustedIssuers[0].issuerUrl: Invalid value: "https://auth.example.com": is the issuer of this server, whose tokens need no entry; remove it',
-          'trustedIssuers[1].issuerUrl: Duplicate value: "https://auth.example.com"',
-          'trustedIssuers[1].issuerUrl: Invalid value: "https://auth.example.com": is the issuer of this server, whose tokens need no entry; remove it',
+          'trustedIssuers[0].issuerUrl: Invalid value: "https://auth.example.com": is the issuer of this server, whose tokens need no entry: remove it, or the server refuses its configuration',
+          `trustedIssuers[1].issuerUrl: Duplicate value: "https://auth.example.com": ${UNIQUE}`,
+          'trustedIssuers[1].issuerUrl: Invalid value: "https://auth.example.com": is the issuer of this server, whose tokens need no entry: remove it, or the server refuses its configuration',
         ],
       },
     ],

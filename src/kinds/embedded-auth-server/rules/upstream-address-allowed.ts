@@ -4,7 +4,7 @@ import { mayBeTrue } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
 const INSIDE =
-  'is at a private address, to which the server does not connect; set `allowPrivateIPs: true` beside it'
+  'is at a private address, to which the server does not connect: set `allowPrivateIPs: true` beside it, or'
 
 export const upstreamAddressAllowed = defineRule({
   id: 'upstream-address-allowed',
@@ -30,12 +30,12 @@ export const upstreamAddressAllowed = defineRule({
       const { oidcConfig, oauth2Config } = provider ?? {}
       const here = path.upstreamProviders.at(i)
       if (oidcConfig && isRefused(oidcConfig, oidcConfig.issuerUrl))
-        yield advice(here.oidcConfig.issuerUrl, INSIDE)
+        yield advice(here.oidcConfig.issuerUrl, `${INSIDE} new pods do not start`)
       if (!oauth2Config || mayBeTrue(oauth2Config, 'insecureAllowHTTP')) continue
       if (isRefused(oauth2Config, oauth2Config.tokenEndpoint))
-        yield advice(here.oauth2Config.tokenEndpoint, INSIDE)
+        yield advice(here.oauth2Config.tokenEndpoint, `${INSIDE} logins fail`)
       if (isRefused(oauth2Config, oauth2Config.userInfo?.endpointUrl))
-        yield advice(here.oauth2Config.userInfo.endpointUrl, INSIDE)
+        yield advice(here.oauth2Config.userInfo.endpointUrl, `${INSIDE} logins fail`)
     }
   },
   examples: {
@@ -57,7 +57,7 @@ export const upstreamAddressAllowed = defineRule({
       {
         title: 'a Service and an address',
         value: withOidc({ issuerUrl: 'https://keycloak.auth.svc/realms/prod' }),
-        findings: [`upstreamProviders[0].oidcConfig.issuerUrl: ${INSIDE}`],
+        findings: [`upstreamProviders[0].oidcConfig.issuerUrl: ${INSIDE} new pods do not start`],
       },
       {
         title: 'endpoints',
@@ -67,8 +67,8 @@ export const upstreamAddressAllowed = defineRule({
           userInfo: { endpointUrl: 'https://192.168.1.20/user' },
         }),
         findings: [
-          `upstreamProviders[0].oauth2Config.tokenEndpoint: ${INSIDE}`,
-          `upstreamProviders[0].oauth2Config.userInfo.endpointUrl: ${INSIDE}`,
+          `upstreamProviders[0].oauth2Config.tokenEndpoint: ${INSIDE} logins fail`,
+          `upstreamProviders[0].oauth2Config.userInfo.endpointUrl: ${INSIDE} logins fail`,
         ],
       },
     ],

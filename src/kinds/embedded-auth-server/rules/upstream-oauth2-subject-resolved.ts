@@ -24,7 +24,10 @@ export const upstreamOauth2SubjectResolved = defineRule({
       if (!config || !isAbsent(config, 'userInfo')) continue
       const place = path.upstreamProviders.at(i).oauth2Config.userInfo
       if (mayStandIn(config, 'identityFromToken')) {
-        yield advice(place, 'is absent, so the subject comes from `identityFromToken`, which is not checked')
+        yield advice(
+          place,
+          'is absent, so the subject comes from `identityFromToken`, and policies may see another user than you expect; check its `subjectPath`',
+        )
         const { identityFromToken } = config
         if (
           identityFromToken &&
@@ -35,7 +38,10 @@ export const upstreamOauth2SubjectResolved = defineRule({
             'must be set: no subject is read from the token answer without it',
           )
       } else if (mayStandIn(config, 'dcrConfig')) {
-        yield advice(place, 'is absent, so the subject of each user is synthesised')
+        yield advice(
+          place,
+          'is absent, so the subject of each user is synthesised, and policies may see another user than you expect; add it',
+        )
       }
     }
   },
@@ -49,21 +55,21 @@ export const upstreamOauth2SubjectResolved = defineRule({
           dcrConfig: { registrationEndpoint: 'https://idp.example.com/register' },
         }),
         findings: [
-          'upstreamProviders[0].oauth2Config.userInfo: is absent, so the subject of each user is synthesised',
+          'upstreamProviders[0].oauth2Config.userInfo: is absent, so the subject of each user is synthesised, and policies may see another user than you expect; add it',
         ],
       },
       {
         title: 'the identity is in the token response',
         value: withOAuth2({ ...anonymous, identityFromToken: { subjectPath: 'user.id' } }),
         findings: [
-          'upstreamProviders[0].oauth2Config.userInfo: is absent, so the subject comes from `identityFromToken`, which is not checked',
+          'upstreamProviders[0].oauth2Config.userInfo: is absent, so the subject comes from `identityFromToken`, and policies may see another user than you expect; check its `subjectPath`',
         ],
       },
       {
         title: 'no path of the subject',
         value: withOAuth2({ ...anonymous, identityFromToken: { namePath: 'user.name' } }),
         findings: [
-          'upstreamProviders[0].oauth2Config.userInfo: is absent, so the subject comes from `identityFromToken`, which is not checked',
+          'upstreamProviders[0].oauth2Config.userInfo: is absent, so the subject comes from `identityFromToken`, and policies may see another user than you expect; check its `subjectPath`',
           'upstreamProviders[0].oauth2Config.identityFromToken.subjectPath: must be set: no subject is read from the token answer without it',
         ],
       },

@@ -56,14 +56,14 @@ export const upstreamRedirectUriAccepted = defineRule({
         title: 'a fragment',
         value: withOidc({ redirectUri: 'https://auth.example.com/oauth/callback#done' }),
         findings: [
-          'upstreamProviders[0].oidcConfig.redirectUri: Invalid value: "https://auth.example.com/oauth/callback#done": must have no fragment',
+          'upstreamProviders[0].oidcConfig.redirectUri: Invalid value: "https://auth.example.com/oauth/callback#done": must have no fragment, or the server does not start',
         ],
       },
       {
         title: 'http and another scheme',
         value: withOAuth2({ ...githubConfig, redirectUri: 'http://auth.example.com/oauth/callback' }),
         findings: [
-          'upstreamProviders[0].oauth2Config.redirectUri: Invalid value: "http://auth.example.com/oauth/callback": must start with \'https://\' unless the host is loopback',
+          'upstreamProviders[0].oauth2Config.redirectUri: Invalid value: "http://auth.example.com/oauth/callback": must start with \'https://\' unless the host is loopback, or the server does not start',
         ],
       },
     ],
@@ -74,8 +74,8 @@ export const upstreamRedirectUriAccepted = defineRule({
 function problemOf(text: string, allowsHttp: boolean): string | undefined {
   const url = parseUrl(text)
   if (url === undefined || url.scheme === '' || url.host === '') return undefined
-  if (text.includes('#')) return 'must have no fragment'
+  if (text.includes('#')) return 'must have no fragment, or the server does not start'
   const isLocal = isLoopback(url.host) || url.host.endsWith('.localhost')
   if (url.scheme === 'https' || (url.scheme === 'http' && (isLocal || allowsHttp))) return undefined
-  return "must start with 'https://' unless the host is loopback"
+  return "must start with 'https://' unless the host is loopback, or the server does not start"
 }

@@ -27,7 +27,7 @@ export const upstreamRefreshMechanismSingle = defineRule({
         if (!requestedScopes(provider, config)?.includes('offline_access')) continue
         yield advice(
           path.upstreamProviders.at(i)[config].additionalAuthorizationParams.at('access_type'),
-          "is a second mechanism for refresh tokens, beside scope 'offline_access'; keep one",
+          "is a second mechanism for refresh tokens, beside scope 'offline_access'; keep one, or a provider may refuse the login",
         )
       }
     }
@@ -48,7 +48,7 @@ export const upstreamRefreshMechanismSingle = defineRule({
         title: 'both, the scope by default',
         value: withOidc({ additionalAuthorizationParams: { access_type: 'offline' } }),
         findings: [
-          "upstreamProviders[0].oidcConfig.additionalAuthorizationParams[access_type]: is a second mechanism for refresh tokens, beside scope 'offline_access'; keep one",
+          "upstreamProviders[0].oidcConfig.additionalAuthorizationParams[access_type]: is a second mechanism for refresh tokens, beside scope 'offline_access'; keep one, or a provider may refuse the login",
         ],
       },
       {
@@ -59,7 +59,7 @@ export const upstreamRefreshMechanismSingle = defineRule({
           additionalAuthorizationParams: { access_type: 'offline' },
         }),
         findings: [
-          "upstreamProviders[0].oauth2Config.additionalAuthorizationParams[access_type]: is a second mechanism for refresh tokens, beside scope 'offline_access'; keep one",
+          "upstreamProviders[0].oauth2Config.additionalAuthorizationParams[access_type]: is a second mechanism for refresh tokens, beside scope 'offline_access'; keep one, or a provider may refuse the login",
         ],
       },
     ],

@@ -3,7 +3,7 @@ import { scopeSlips } from '../../scope-slips.ts'
 import { githubConfig, withOAuth2, withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
-const REFUSED = 'Providers refuse the login with invalid_scope'
+const REFUSED = 'so providers refuse the login with invalid_scope, or ignore the scope'
 
 export const upstreamScopeSpelt = defineRule({
   id: 'upstream-scope-spelt',
@@ -45,8 +45,8 @@ export const upstreamScopeSpelt = defineRule({
         title: 'letters that are swapped, and a word without its underscore',
         value: withOidc({ scopes: ['openid', 'proifle', 'offlineaccess'] }),
         findings: [
-          'upstreamProviders[0].oidcConfig.scopes[1]: "proifle" is not a scope of OpenID Connect; did you mean \'profile\'? Providers refuse the login with invalid_scope',
-          'upstreamProviders[0].oidcConfig.scopes[2]: "offlineaccess" is not a scope of OpenID Connect; did you mean \'offline_access\'? Providers refuse the login with invalid_scope',
+          'upstreamProviders[0].oidcConfig.scopes[1]: "proifle" is not a scope of OpenID Connect, so providers refuse the login with invalid_scope, or ignore the scope; did you mean \'profile\'',
+          'upstreamProviders[0].oidcConfig.scopes[2]: "offlineaccess" is not a scope of OpenID Connect, so providers refuse the login with invalid_scope, or ignore the scope; did you mean \'offline_access\'',
         ],
       },
       {

@@ -42,11 +42,18 @@ export const upstreamTokenParamsAllowed = defineRule({
         const at = (name: string) => path.upstreamProviders.at(i)[config].additionalTokenParams.at(name)
         for (const name of RESERVED) {
           if (Object.hasOwn(params, name))
-            yield forbidden(at(name), 'may not be set here; the server sets it')
+            yield forbidden(
+              at(name),
+              'the server sets this parameter: remove it, or the operator refuses the configuration',
+            )
         }
         const resource = Object.hasOwn(params, 'resource') ? params.resource : undefined
         if (resource !== undefined && !isResource(resource))
-          yield invalid(at('resource'), resource, 'must be an absolute URI without a fragment (RFC 8707)')
+          yield invalid(
+            at('resource'),
+            resource,
+            'must be an absolute URI without a fragment (RFC 8707), or the operator refuses the configuration',
+          )
       }
     }
   },
@@ -65,15 +72,15 @@ export const upstreamTokenParamsAllowed = defineRule({
           additionalTokenParams: { scope: 'repo', client_secret: 'abc' },
         }),
         findings: [
-          'upstreamProviders[0].oauth2Config.additionalTokenParams[client_secret]: Forbidden: may not be set here; the server sets it',
-          'upstreamProviders[0].oauth2Config.additionalTokenParams[scope]: Forbidden: may not be set here; the server sets it',
+          'upstreamProviders[0].oauth2Config.additionalTokenParams[client_secret]: Forbidden: the server sets this parameter: remove it, or the operator refuses the configuration',
+          'upstreamProviders[0].oauth2Config.additionalTokenParams[scope]: Forbidden: the server sets this parameter: remove it, or the operator refuses the configuration',
         ],
       },
       {
         title: 'a resource by name',
         value: withOidc({ additionalTokenParams: { resource: 'api' } }),
         findings: [
-          'upstreamProviders[0].oidcConfig.additionalTokenParams[resource]: Invalid value: "api": must be an absolute URI without a fragment (RFC 8707)',
+          'upstreamProviders[0].oidcConfig.additionalTokenParams[resource]: Invalid value: "api": must be an absolute URI without a fragment (RFC 8707), or the operator refuses the configuration',
         ],
       },
     ],

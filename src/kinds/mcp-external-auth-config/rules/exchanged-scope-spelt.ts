@@ -3,7 +3,7 @@ import { scopeSlips } from '../../scope-slips.ts'
 import { exchanging } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
-const REFUSED = 'The exchange is refused with invalid_scope'
+const REFUSED = 'so the exchange is refused with invalid_scope, or the token may do less'
 
 export const exchangedScopeSpelt = defineRule({
   id: 'exchanged-scope-spelt',
@@ -37,7 +37,7 @@ export const exchangedScopeSpelt = defineRule({
         title: 'letters that are swapped',
         value: exchanging({ scopes: ['opeind'] }),
         findings: [
-          'spec.tokenExchange.scopes[0]: "opeind" is not a scope of OpenID Connect; did you mean \'openid\'? The exchange is refused with invalid_scope',
+          'spec.tokenExchange.scopes[0]: "opeind" is not a scope of OpenID Connect, so the exchange is refused with invalid_scope, or the token may do less; did you mean \'openid\'',
         ],
       },
       {
