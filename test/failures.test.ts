@@ -1582,13 +1582,17 @@ t.test('an own reference that is not listed, by release', async (t) => {
     [
       KEY,
       'none',
-      /the specification has no credentials for it, releases use its own .* up to 0\.56 end at start/,
+      /the specification has no credentials for it, releases use its own .* up to 0\.56 vMCP does not start/,
     ],
-    [KEY, '0.44', /this release uses its own .*, and ends at start: "environment variable … not set"/],
-    [KEY, '0.56', /this release uses its own .*, and ends at start/],
+    [
+      KEY,
+      '0.44',
+      /this release uses its own .*, and vMCP does not start, .*: "environment variable … not set"/,
+    ],
+    [KEY, '0.56', /this release uses its own .*, and vMCP does not start/],
     [KEY, '0.57', undefined],
     [KEY, '0.63', undefined],
-    [EXCHANGE_WITH_SECRET, '0.50', /this release uses its own .*, and ends at start/],
+    [EXCHANGE_WITH_SECRET, '0.50', /this release uses its own .*, and vMCP does not start/],
     [{ type: 'unauthenticated' }, 'none', undefined],
     [{ type: 'unauthenticated' }, '0.44', undefined],
     [

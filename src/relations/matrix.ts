@@ -55,21 +55,22 @@ export function hasIgnoredHeader({ spec }: AuthConfig): boolean {
   return spec?.type === 'tokenExchange' && header !== '' && header.toLowerCase() !== 'authorization'
 }
 
-const NO_STRATEGY = 'cannot be used for backends by ToolHive releases'
+const NO_STRATEGY =
+  'cannot be used for backends by ToolHive releases, so vMCP leaves out a backend that relies on it'
 
 /** By kind and strategy type: why the type does not work for a workload that no VirtualMCPServer contacts. */
 const NOT_FOR_WORKLOAD: Readonly<Record<string, Readonly<Partial<Record<AuthType | NewerType, string>>>>> = {
   MCPServer: {
-    headerInjection: 'has no effect on an MCPServer outside a group',
-    upstreamInject: 'has no effect on an MCPServer outside a group',
-    xaa: 'has no effect on an MCPServer outside a group',
+    headerInjection: 'has no effect on an MCPServer without `groupRef`',
+    upstreamInject: 'has no effect on an MCPServer without `groupRef`',
+    xaa: 'has no effect on an MCPServer without `groupRef`',
     bearerToken: 'has no effect on an MCPServer, which has no remote URL',
-    awsSts: 'makes an MCPServer fail, which has no remote URL',
+    awsSts: 'stops the operator from reconciling an MCPServer, which has no remote URL',
   },
   MCPRemoteProxy: {
-    headerInjection: 'has no effect on an MCPRemoteProxy outside a group',
-    upstreamInject: 'has no effect on an MCPRemoteProxy outside a group',
-    xaa: 'has no effect on an MCPRemoteProxy outside a group',
+    headerInjection: 'has no effect on an MCPRemoteProxy without `groupRef`',
+    upstreamInject: 'has no effect on an MCPRemoteProxy without `groupRef`',
+    xaa: 'has no effect on an MCPRemoteProxy without `groupRef`',
   },
   MCPServerEntry: {
     bearerToken: NO_STRATEGY,
@@ -107,10 +108,10 @@ export function unsuited(use: Use, field: string, { spec }: AuthConfig): string 
   if (type === 'obo') return 'is refused by open-source builds of the operator (EnterpriseRequired)'
   const { kind, inGroup, validatesTokens } = use
   if (type !== 'embeddedAuthServer' && field === 'authServerRef')
-    return `cannot be the authorization server of an ${kind}`
+    return `cannot be the authorization server of an ${kind}, which is then not reconciled`
   if (USED_BY_GATEWAY.has(type) && inGroup) return undefined
   if (type === 'embeddedAuthServer' && kind !== 'MCPServerEntry' && !validatesTokens) {
-    return `needs an \`oidcConfigRef\` in the ${kind}, which checks its tokens; releases do not reconcile it without`
+    return `needs an \`oidcConfigRef\` in the ${kind}, which checks its tokens; releases do not reconcile the workload without one`
   }
   return NOT_FOR_WORKLOAD[kind]?.[type]
 }
@@ -135,4 +136,4 @@ export const someNeedsGateway = (use: Use, config: AuthConfig): boolean =>
 
 /** The end of a message: no VirtualMCPServer uses an MCPExternalAuthConfig that only a VirtualMCPServer can use. */
 export const unusedText = ({ kind }: Use): string =>
-  `has no effect on an ${kind} where each VirtualMCPServer is inline and lists another configuration for it`
+  `has no effect on an ${kind} for which each VirtualMCPServer (source inline) lists another configuration`

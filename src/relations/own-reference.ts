@@ -148,14 +148,14 @@ export function* ownReferenceErrors(
       if (isWanted(own)) yield ofWorkload(id, own, name)
 }
 
-const IS_NOT_MOUNTED = 'as that Secret is not mounted'
+const IS_NOT_MOUNTED = 'as its Secret is not mounted'
 
 /** The text of a message that compares a backend's credentials in the specification with those in releases. */
 function effect({ specified, isLeftOut, endsPod }: OwnReference, used: string): string {
   if (specified === undefined)
-    return `this release uses ${used}, and ends at start: "environment variable … not set", ${IS_NOT_MOUNTED}`
+    return `this release uses ${used}, and vMCP does not start, ${IS_NOT_MOUNTED}: "environment variable … not set"`
   const has = specified === 'none' ? 'no credentials' : 'the default'
-  const ends = endsPod ? `, and up to 0.56 end at start, ${IS_NOT_MOUNTED}` : ''
+  const ends = endsPod ? `, and up to 0.56 vMCP does not start, ${IS_NOT_MOUNTED}` : ''
   const does = isLeftOut ? `leave it out: they cannot use ${used}` : `use ${used}`
   return `the specification has ${has} for it, releases ${does}${ends}`
 }
@@ -172,7 +172,7 @@ function ofGateway(id: string, own: OwnReference): FieldError {
 }
 
 function ofWorkload(id: string, own: OwnReference, gateway: ObjectName): FieldError {
-  const text = `list it in ${nameText(gateway)}: ${effect(own, 'this reference')}`
+  const text = `list this workload in \`backends\` of ${nameText(gateway)}: ${effect(own, 'this reference')}`
   const error = aboutEach(advice(WORKLOAD.spec.externalAuthConfigRef, text), () => [[id, gateway.name]])
   const ends = [end(gateway, GATEWAY.spec.outgoingAuth, 'does not list it')]
   return relatedTo(error, ends, () => own.members.map(cause))

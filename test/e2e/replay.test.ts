@@ -65,9 +65,9 @@ const REPLAYED = `would have been denied
     TIME, by admin
 
 would have been admitted with a warning
-  MCPServer tools/wiki: spec.externalAuthConfigRef.name: type awsSts of MCPExternalAuthConfig "good" makes an MCPServer fail, which has no remote URL (auth-config-type-suited)
+  MCPServer tools/wiki: spec.externalAuthConfigRef.name: type awsSts of MCPExternalAuthConfig "good" stops the operator from reconciling an MCPServer, which has no remote URL (auth-config-type-suited)
     TIME, by admin
-  MCPExternalAuthConfig tools/good: spec.type: makes an MCPServer fail, which has no remote URL: MCPServer "wiki" (auth-config-type-suited)
+  MCPExternalAuthConfig tools/good: spec.type: stops the operator from reconciling an MCPServer, which has no remote URL: MCPServer "wiki" (auth-config-type-suited)
     TIME, by admin
   MCPExternalAuthConfig tools/good: metadata.name: is still referred to by MCPServer "wiki"; remove the references first: these lose credentials, group or login, or the deletion does not end (deleted-resource-unreferenced)
     TIME, by admin

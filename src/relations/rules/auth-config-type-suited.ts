@@ -168,7 +168,7 @@ export const authConfigTypeSuited = defineRule({
         value: workload('key', 'tools'),
         others: [headerConfig('key'), gateway('tools', { outgoingAuth: inline({ example: 'other' }) })],
         findings: [
-          'spec.externalAuthConfigRef.name: type headerInjection of MCPExternalAuthConfig "key" has no effect on an MCPServer where each VirtualMCPServer is inline and lists another configuration for it',
+          'spec.externalAuthConfigRef.name: type headerInjection of MCPExternalAuthConfig "key" has no effect on an MCPServer for which each VirtualMCPServer (source inline) lists another configuration',
         ],
       },
       {
@@ -177,7 +177,7 @@ export const authConfigTypeSuited = defineRule({
         value: workload('token', 'tools'),
         others: [bearerConfig('token'), gateway('tools')],
         findings: [
-          'spec.externalAuthConfigRef.name: type bearerToken of MCPExternalAuthConfig "token" cannot be used for backends by ToolHive releases: VirtualMCPServer "tools"',
+          'spec.externalAuthConfigRef.name: type bearerToken of MCPExternalAuthConfig "token" cannot be used for backends by ToolHive releases, so vMCP leaves out a backend that relies on it: VirtualMCPServer "tools"',
         ],
       },
       {
@@ -195,7 +195,7 @@ export const authConfigTypeSuited = defineRule({
         value: workload('key'),
         others: [headerConfig('key')],
         findings: [
-          'spec.externalAuthConfigRef.name: type headerInjection of MCPExternalAuthConfig "key" has no effect on an MCPServer outside a group',
+          'spec.externalAuthConfigRef.name: type headerInjection of MCPExternalAuthConfig "key" has no effect on an MCPServer without `groupRef`',
         ],
       },
       {
@@ -213,7 +213,7 @@ export const authConfigTypeSuited = defineRule({
           },
         ],
         findings: [
-          'spec.externalAuthConfigRef.name: type awsSts of MCPExternalAuthConfig "aws" makes an MCPServer fail, which has no remote URL',
+          'spec.externalAuthConfigRef.name: type awsSts of MCPExternalAuthConfig "aws" stops the operator from reconciling an MCPServer, which has no remote URL',
         ],
       },
       {
@@ -222,7 +222,7 @@ export const authConfigTypeSuited = defineRule({
         value: workload('inject'),
         others: [injectConfig('inject', 'okta')],
         findings: [
-          'spec.externalAuthConfigRef.name: type upstreamInject of MCPExternalAuthConfig "inject" has no effect on an MCPRemoteProxy outside a group',
+          'spec.externalAuthConfigRef.name: type upstreamInject of MCPExternalAuthConfig "inject" has no effect on an MCPRemoteProxy without `groupRef`',
         ],
       },
       {
@@ -231,7 +231,7 @@ export const authConfigTypeSuited = defineRule({
         value: workload('auth'),
         others: [serverConfig('auth', 'okta')],
         findings: [
-          'spec.externalAuthConfigRef.name: type embeddedAuthServer of MCPExternalAuthConfig "auth" needs an `oidcConfigRef` in the MCPRemoteProxy, which checks its tokens; releases do not reconcile it without',
+          'spec.externalAuthConfigRef.name: type embeddedAuthServer of MCPExternalAuthConfig "auth" needs an `oidcConfigRef` in the MCPRemoteProxy, which checks its tokens; releases do not reconcile the workload without one',
         ],
       },
       {
@@ -242,7 +242,7 @@ export const authConfigTypeSuited = defineRule({
           { kind: 'MCPExternalAuthConfig', metadata: { name: 'wiki' }, spec: { type: 'xaa', xaa: {} } },
         ],
         findings: [
-          'spec.externalAuthConfigRef.name: type xaa of MCPExternalAuthConfig "wiki" has no effect on an MCPRemoteProxy outside a group',
+          'spec.externalAuthConfigRef.name: type xaa of MCPExternalAuthConfig "wiki" has no effect on an MCPRemoteProxy without `groupRef`',
         ],
       },
       {
@@ -262,7 +262,7 @@ export const authConfigTypeSuited = defineRule({
         value: { spec: { authServerRef: { kind: 'MCPExternalAuthConfig', name: 'key' } } as object },
         others: [headerConfig('key')],
         findings: [
-          'spec.authServerRef.name: type headerInjection of MCPExternalAuthConfig "key" cannot be the authorization server of an MCPServer',
+          'spec.authServerRef.name: type headerInjection of MCPExternalAuthConfig "key" cannot be the authorization server of an MCPServer, which is then not reconciled',
         ],
       },
       {
@@ -271,7 +271,7 @@ export const authConfigTypeSuited = defineRule({
         value: workload('token', 'tools'),
         others: [bearerConfig('token')],
         findings: [
-          'spec.externalAuthConfigRef.name: type bearerToken of MCPExternalAuthConfig "token" cannot be used for backends by ToolHive releases',
+          'spec.externalAuthConfigRef.name: type bearerToken of MCPExternalAuthConfig "token" cannot be used for backends by ToolHive releases, so vMCP leaves out a backend that relies on it',
         ],
       },
       {
@@ -285,7 +285,7 @@ export const authConfigTypeSuited = defineRule({
             spec: { externalAuthConfigRef: { name: 'example' } },
           },
         ],
-        findings: ['spec.type: has no effect on an MCPServer outside a group: MCPServer "jira"'],
+        findings: ['spec.type: has no effect on an MCPServer without `groupRef`: MCPServer "jira"'],
       },
       {
         title: 'no authorization server',
@@ -299,7 +299,7 @@ export const authConfigTypeSuited = defineRule({
           },
         ],
         findings: [
-          'spec.type: cannot be the authorization server of an MCPRemoteProxy: MCPRemoteProxy "wiki"',
+          'spec.type: cannot be the authorization server of an MCPRemoteProxy, which is then not reconciled: MCPRemoteProxy "wiki"',
         ],
       },
       {
@@ -309,7 +309,9 @@ export const authConfigTypeSuited = defineRule({
           spec: { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'jira', key: 'token' } } },
         },
         others: [gateway('tools', { outgoingAuth: inline({ jira: 'example' }) })],
-        findings: ['spec.type: ToolHive releases cannot use it for backends of VirtualMCPServer "tools"'],
+        findings: [
+          'spec.type: ToolHive releases cannot use this type for backends of VirtualMCPServer "tools": they leave out the backend, or refuse a VirtualMCPServer that names this configuration',
+        ],
       },
       {
         title: 'a token exchange with another header',
@@ -317,7 +319,7 @@ export const authConfigTypeSuited = defineRule({
         value: exchanging({ externalTokenHeaderName: 'X-Token' }),
         others: [backend('jira', 'example'), gateway('tools')],
         findings: [
-          'spec.tokenExchange.externalTokenHeaderName: ToolHive releases ignore it for backends of VirtualMCPServer "tools"',
+          'spec.tokenExchange.externalTokenHeaderName: ToolHive releases ignore this header for backends of VirtualMCPServer "tools" and use Authorization',
         ],
       },
       {
@@ -326,7 +328,7 @@ export const authConfigTypeSuited = defineRule({
         value: injecting('X-Api-Key'),
         others: [backend('jira', 'example'), gateway('tools', { outgoingAuth: inline({ jira: 'key' }) })],
         findings: [
-          'spec.type: has no effect on an MCPServer where each VirtualMCPServer is inline and lists another configuration for it: MCPServer "jira"',
+          'spec.type: has no effect on an MCPServer for which each VirtualMCPServer (source inline) lists another configuration: MCPServer "jira"',
         ],
       },
       {
@@ -417,10 +419,13 @@ function* unsuitedUses(config: AuthConfig, self: ObjectName, cluster: Cluster): 
   const reachers = reachersOf(self.name, cluster).map(({ name }) => name)
   if (reachers.length === 0) return
   const warning = isLeftOut
-    ? advice(AUTH_CONFIG.spec.type, `ToolHive releases cannot use it for backends of ${namesText(reachers)}`)
+    ? advice(
+        AUTH_CONFIG.spec.type,
+        `ToolHive releases cannot use this type for backends of ${namesText(reachers)}: they leave out the backend, or refuse a VirtualMCPServer that names this configuration`,
+      )
     : advice(
         AUTH_CONFIG.spec.tokenExchange.externalTokenHeaderName,
-        `ToolHive releases ignore it for backends of ${namesText(reachers)}`,
+        `ToolHive releases ignore this header for backends of ${namesText(reachers)} and use Authorization`,
       )
   yield relatedTo(warning, referenceEnds(reachers, self, cluster, 'reaches it'), causes)
 }

@@ -66,7 +66,7 @@ export const ownReferenceAgreed = defineRule({
         value: workload('key', 'tools'),
         others: [gateway('tools', { outgoingAuth: inline({}, 'other') }), exchangeConfig('key')],
         findings: [
-          'spec.externalAuthConfigRef: list it in VirtualMCPServer "tools": the specification has the default for it, releases use this reference',
+          'spec.externalAuthConfigRef: list this workload in `backends` of VirtualMCPServer "tools": the specification has the default for it, releases use this reference',
         ],
       },
     ],

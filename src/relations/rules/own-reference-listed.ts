@@ -65,7 +65,7 @@ export const ownReferenceListed = defineRule({
         value: gatewayOf({ outgoingAuth: inline({ jira: 'jira' }) }),
         others: [backend('jira'), backend('wiki', 'key'), exchangeConfig('jira'), headerConfig('key')],
         findings: [
-          'spec.outgoingAuth.backends: list MCPServer "wiki": the specification has no credentials for it, releases use its own MCPExternalAuthConfig "key", and up to 0.56 end at start, as that Secret is not mounted',
+          'spec.outgoingAuth.backends: list MCPServer "wiki": the specification has no credentials for it, releases use its own MCPExternalAuthConfig "key", and up to 0.56 vMCP does not start, as its Secret is not mounted',
         ],
       },
       {
@@ -74,7 +74,7 @@ export const ownReferenceListed = defineRule({
         value: workload('key', 'tools'),
         others: [gateway('tools', { outgoingAuth: inline({ jira: 'other' }) }), headerConfig('key')],
         findings: [
-          'spec.externalAuthConfigRef: list it in VirtualMCPServer "tools": the specification has no credentials for it, releases use this reference, and up to 0.56 end at start, as that Secret is not mounted',
+          'spec.externalAuthConfigRef: list this workload in `backends` of VirtualMCPServer "tools": the specification has no credentials for it, releases use this reference, and up to 0.56 vMCP does not start, as its Secret is not mounted',
         ],
       },
       {
@@ -83,7 +83,7 @@ export const ownReferenceListed = defineRule({
         value: workload('token', 'tools'),
         others: [gateway('tools', { outgoingAuth: inline({}, 'other') }), bearerConfig('token')],
         findings: [
-          'spec.externalAuthConfigRef: list it in VirtualMCPServer "tools": the specification has the default for it, releases leave it out: they cannot use this reference',
+          'spec.externalAuthConfigRef: list this workload in `backends` of VirtualMCPServer "tools": the specification has the default for it, releases leave it out: they cannot use this reference',
         ],
       },
       {
@@ -92,7 +92,7 @@ export const ownReferenceListed = defineRule({
         value: workload('key', 'tools'),
         others: [gateway('tools', { outgoingAuth: inline({}, 'other') }), headerConfig('key')],
         findings: [
-          'spec.externalAuthConfigRef: list it in VirtualMCPServer "tools": the specification has the default for it, releases use this reference, and up to 0.56 end at start, as that Secret is not mounted',
+          'spec.externalAuthConfigRef: list this workload in `backends` of VirtualMCPServer "tools": the specification has the default for it, releases use this reference, and up to 0.56 vMCP does not start, as its Secret is not mounted',
         ],
       },
     ],

@@ -24,7 +24,7 @@ export const workloadAuthServerSingle = defineRule({
       yield relatedTo(
         advice(
           path.spec.externalAuthConfigRef,
-          'names an embedded authorization server, as `authServerRef` does; keep that one, and use this field for outgoing credentials only',
+          'names an embedded authorization server, as `authServerRef` does, so releases do not reconcile the workload; use this field for outgoing credentials only',
         ),
         servers.map(({ to }) => end(to, AUTH_CONFIG.spec.type, 'is an authorization server')),
       )
@@ -44,7 +44,7 @@ export const workloadAuthServerSingle = defineRule({
         value: { spec: { ...serving({}).spec, externalAuthConfigRef: { name: 'auth' } } },
         others: [serverConfig('auth', 'okta')],
         findings: [
-          'spec.externalAuthConfigRef: names an embedded authorization server, as `authServerRef` does; keep that one, and use this field for outgoing credentials only',
+          'spec.externalAuthConfigRef: names an embedded authorization server, as `authServerRef` does, so releases do not reconcile the workload; use this field for outgoing credentials only',
         ],
       },
     ],

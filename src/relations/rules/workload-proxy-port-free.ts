@@ -43,7 +43,7 @@ export const workloadProxyPortFree = defineRule({
       yield relatedTo(
         forbidden(
           path.spec.proxyPort,
-          `may not be ${TLS_PORT}, on which the authorization server of ${nameText(to)} listens with TLS; use another port`,
+          `may not be ${TLS_PORT}, on which the authorization server of ${nameText(to)} listens with TLS: the operator refuses the workload; use another port`,
         ),
         [end(to, AUTH_CONFIG.spec.embeddedAuthServer.tlsListener, `listens on ${TLS_PORT}`)],
       )
@@ -69,7 +69,7 @@ export const workloadProxyPortFree = defineRule({
         value: onPort(TLS_PORT),
         others: [listening],
         findings: [
-          'spec.proxyPort: Forbidden: may not be 8443, on which the authorization server of MCPExternalAuthConfig "auth" listens with TLS; use another port',
+          'spec.proxyPort: Forbidden: may not be 8443, on which the authorization server of MCPExternalAuthConfig "auth" listens with TLS: the operator refuses the workload; use another port',
         ],
       },
     ],

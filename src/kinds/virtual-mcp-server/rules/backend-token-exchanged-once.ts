@@ -66,7 +66,7 @@ export const backendTokenExchangedOnce = defineRule({
           exchangeConfig('second'),
         ],
         findings: [
-          'spec.outgoingAuth.backends[wiki].externalAuthConfigRef.name: remove `externalAuthConfigRef` from the workload, whose proxy exchanges the token again: MCPRemoteProxy "wiki", after MCPExternalAuthConfig "wiki"',
+          'spec.outgoingAuth.backends[wiki].externalAuthConfigRef.name: remove `externalAuthConfigRef` from the workload, whose second exchange of the token may be refused: MCPRemoteProxy "wiki", after MCPExternalAuthConfig "wiki"',
         ],
       },
       {
@@ -95,7 +95,7 @@ export const backendTokenExchangedOnce = defineRule({
  */
 function detailOf({ isSame, at }: SecondExchange): string {
   if (!isSame)
-    return 'remove `externalAuthConfigRef` from the workload, whose proxy exchanges the token again'
+    return 'remove `externalAuthConfigRef` from the workload, whose second exchange of the token may be refused'
   const remedy =
     at === undefined
       ? 'name the configuration in `backends` (source inline) only'
