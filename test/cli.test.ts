@@ -676,7 +676,7 @@ t.test('versions and kinds', async (t) => {
   t.strictSame(await vmcp(['check', '--advice', 'versions.yaml']), {
     status: 0,
     stdout: `versions.yaml:1:13: advice: MCPGroup a: apiVersion: v1alpha1 is deprecated; checked as v1beta1; write v1beta1 (api-version-current)
-versions.yaml:5:13: warning: MCPGroup a: apiVersion: v1 is not a version of these resources; checked as v1beta1; write v1beta1 (api-version-current)
+versions.yaml:5:13: warning: MCPGroup a: apiVersion: v1 is not a version of these resources, and no cluster serves it; checked as v1beta1; write v1beta1 (api-version-current)
 versions.yaml:10:7: warning: MCPGruop a: kind: not checked: there are no rules for the kind 'MCPGruop'; did you mean 'MCPGroup' (kind-known)
 versions.yaml:14:7: note: not checked: the kind 'MCPRegistry' is deprecated: a later release removes it; install the registry server by its Helm chart, toolhive-registry-server
 versions.yaml:17:13: warning: MCPGroup a: apiVersion: not checked: the apiVersion is 'toolhive.stacklock.dev/v1beta1'; did you mean 'toolhive.stacklok.dev/v1beta1' (api-group-known)
@@ -778,7 +778,7 @@ t.test('one line for people tells of the same version in many documents', async 
   t.equal(
     stdout,
     `old/a.yaml:1:13: advice: MCPGroup a and 2 more: apiVersion: v1alpha1 is deprecated; checked as v1beta1; write v1beta1 (api-version-current)
-old/b.yaml:5:13: warning: MCPGroup d: apiVersion: v1 is not a version of these resources; checked as v1beta1; write v1beta1 (api-version-current)
+old/b.yaml:5:13: warning: MCPGroup d: apiVersion: v1 is not a version of these resources, and no cluster serves it; checked as v1beta1; write v1beta1 (api-version-current)
 
 4 resources in 2 files: 0 errors, 1 warning, 3 of advice; judged by the specification (no --release)
 `,

@@ -506,7 +506,7 @@ const ROWS: readonly Row[] = [
       [
         'probe-scope-supported',
         `${UPSTREAM}.issuerUrl`,
-        /does not list the scope "offline_access"; it lists "openid"/,
+        /does not list the scope "offline_access", which it may leave out or refuse; it lists "openid"/,
       ],
     ],
   },
@@ -540,7 +540,7 @@ const ROWS: readonly Row[] = [
       [
         'probe-client-method-supported',
         `${UPSTREAM}.issuerUrl`,
-        /does not list "client_secret_post", as which the secret is sent/,
+        /does not list the client authentication "client_secret_post", so token requests are refused/,
       ],
     ],
   },
@@ -611,9 +611,7 @@ const ROWS: readonly Row[] = [
       }),
     },
     manifests: login({ dcrConfig: {} }),
-    found: [
-      ['probe-client-method-supported', `${UPSTREAM}.issuerUrl`, /as which the client would be registered/],
-    ],
+    found: [['probe-client-method-supported', `${UPSTREAM}.issuerUrl`, /so the client is not registered/]],
   },
   { title: 'a provider of OAuth 2.0', manifests: oauth2(), found: [] },
   {

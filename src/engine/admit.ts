@@ -194,7 +194,7 @@ function doubted(
     missed === undefined
       ? 'not all of the namespace fits into --cache-memory'
       : `${nameKey(missed)} was not read`
-  const detail = `${what}: contradictions with it may be missed; 'vmcp-admission audit' finds them`
+  const detail = `${what}: contradictions with other objects may be missed; 'vmcp-admission audit' finds them`
   const doubt: Finding = {
     id: OTHERS_KNOWN,
     severity: 'warning',

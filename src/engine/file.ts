@@ -182,7 +182,7 @@ function otherVersion(object: unknown, strict: boolean): Finding[] {
   const [group, version] = String(isObject(object) ? object.apiVersion : '').split('/')
   if (version === API_VERSION) return []
   const served = version === 'v1alpha1'
-  const state = served ? 'is deprecated' : 'is not a version of these resources'
+  const state = served ? 'is deprecated' : 'is not a version of these resources, and no cluster serves it'
   const detail = `${version} ${state}; checked as ${API_VERSION}; write ${API_VERSION}`
   const severity = served ? 'advice' : strict ? 'error' : 'warning'
   const at = ['apiVersion']

@@ -41,7 +41,7 @@ function scopeFindings(target: Target, { scopes }: Needs, metadata: Metadata): F
   if (!listed(offered)) return []
   const missing = scopes.filter((scope) => !offered.includes(scope))
   if (missing.length === 0) return []
-  const detail = `the server does not list the scope ${listText(missing)}; it lists ${listText(offered)}`
+  const detail = `the server does not list the scope ${listText(missing)}, which it may leave out or refuse; it lists ${listText(offered)}`
   return [findingAt(target, 'probe-scope-supported', detail)]
 }
 
@@ -62,8 +62,8 @@ function methodFindings(target: Target, { registers, secretMethod }: Needs, meta
   const usable = REGISTERED_METHODS.filter((each) => each !== 'none' || hasS256)
   const wanted = registers === true ? usable : secretMethod === undefined ? [] : [secretMethod]
   if (wanted.length === 0 || wanted.some((each) => offered.includes(each))) return []
-  const does = registers === true ? 'the client would be registered' : 'the secret is sent'
-  const detail = `the server does not list ${listText(wanted)}, as which ${does}; it lists ${listText(offered)}`
+  const effect = registers === true ? 'the client is not registered' : 'token requests are refused'
+  const detail = `the server does not list the client authentication ${listText(wanted)}, so ${effect}; it lists ${listText(offered)}`
   return [findingAt(target, 'probe-client-method-supported', detail)]
 }
 

@@ -50,8 +50,8 @@ export const authorizationEntitiesAccepted = defineRule({
     if (read === undefined) return
     const tell = (text: string) => aboutPolicies(list, given.at(), `${given.named}${text}`)
     if (read.kind === 'refused') {
-      const place = read.index === undefined ? '' : `, entity ${read.index}`
-      yield tell(`is refused, so the server does not start${place}: ${read.hint}`)
+      const place = read.index === undefined ? '' : ` at entity ${read.index}`
+      yield tell(`is refused${place}, so the server does not start: ${read.hint}`)
       return
     }
     const replaced = read.entities.find(
@@ -62,7 +62,7 @@ export const authorizationEntitiesAccepted = defineRule({
       const { name, hasAttributes } = replaced
       const what = hasAttributes ? 'attributes' : 'parents'
       yield tell(
-        `the ${what} of ${name.type}::${quoted(name.id)} are never there: each request brings its own ${name.type} in its place; compare names in a policy`,
+        `the ${what} of ${name.type}::${quoted(name.id)} are ignored, as each request brings its own ${name.type}; compare names in a policy`,
       )
     }
     const odd = read.entities.findIndex(({ unread }) => unread !== undefined)
@@ -108,14 +108,14 @@ export const authorizationEntitiesAccepted = defineRule({
         title: 'names as texts',
         value: withEntities('[{"uid": "Tool::weather", "attrs": {"owner": "alice"}}]'),
         findings: [
-          'inline.entitiesJson: is refused, so the server does not start, entity 0: uid must be {"type": …, "id": …}: {"type": "Tool", "id": "weather"}',
+          'inline.entitiesJson: is refused at entity 0, so the server does not start: uid must be {"type": …, "id": …}: {"type": "Tool", "id": "weather"}',
         ],
       },
       {
         title: 'parents as texts',
         value: withEntities(JSON.stringify([entity('THVGroup', 'staff', { parents: ['Role::"writer"'] })])),
         findings: [
-          'inline.entitiesJson: is refused, so the server does not start, entity 0: each parent must be {"type": …, "id": …}: {"type": "Role", "id": "writer"}',
+          'inline.entitiesJson: is refused at entity 0, so the server does not start: each parent must be {"type": …, "id": …}: {"type": "Role", "id": "writer"}',
         ],
       },
       {
@@ -129,7 +129,7 @@ export const authorizationEntitiesAccepted = defineRule({
         title: 'an attribute of a tool',
         value: withEntities(JSON.stringify([entity('Tool', 'weather', { attrs: { owner: 'alice' } })])),
         findings: [
-          'inline.entitiesJson: the attributes of Tool::"weather" are never there: each request brings its own Tool in its place; compare names in a policy',
+          'inline.entitiesJson: the attributes of Tool::"weather" are ignored, as each request brings its own Tool; compare names in a policy',
         ],
       },
       {

@@ -36,7 +36,7 @@ export const roleMappingMatcherNeedsClaims = defineRule({
       if (!context.budget.decide(place, () => acceptsNoClaims(text, context.budget))) continue
       yield advice(
         place(),
-        'is true for every caller without these claims; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
+        'is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
       )
     }
   },
@@ -83,8 +83,8 @@ export const roleMappingMatcherNeedsClaims = defineRule({
           ],
         }),
         findings: [
-          'spec.awsSts.roleMappings[0].matcher: is true for every caller without these claims; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
-          'spec.awsSts.roleMappings[1].matcher: is true for every caller without these claims; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
+          'spec.awsSts.roleMappings[0].matcher: is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
+          'spec.awsSts.roleMappings[1].matcher: is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
         ],
       },
     ],

@@ -40,13 +40,16 @@ export const authServerIssuersAccepted = defineRule({
       const gateway = getGateway(cluster, referrer.name)
       const refusal = gateway && refusalOf(gateway, config)
       if (refusal?.reason === 'type') {
-        const warning = advice(path.spec.type, `refuses the tokens that ${nameText(referrer)} issues`)
+        const warning = advice(
+          path.spec.type,
+          `every token that ${nameText(referrer)} issues is refused; write 'inline', and its authServerConfig.issuer in spec.inline.issuer`,
+        )
         yield relatedTo(dependingAsError(warning, referrer), issuing(referrer), causes)
       } else if (refusal !== undefined) {
         const { issued, accepted } = refusal
         const warning = advice(
           path.spec.inline.issuer,
-          `refuses the tokens that ${nameText(referrer)} issues as ${issuerText(issued, accepted)}`,
+          `every token that ${nameText(referrer)} issues is refused, as its issuer is ${issuerText(issued, accepted)}; write that issuer, or change authServerConfig.issuer too`,
         )
         yield relatedTo(dependingAsError(warning, referrer), issuing(referrer), causes)
       }
@@ -76,7 +79,7 @@ export const authServerIssuersAccepted = defineRule({
           }),
         ],
         findings: [
-          'spec.inline.issuer: refuses the tokens that VirtualMCPServer "tools" issues as "https://auth.example.com"',
+          'spec.inline.issuer: every token that VirtualMCPServer "tools" issues is refused, as its issuer is "https://auth.example.com"; write that issuer, or change authServerConfig.issuer too',
         ],
       },
       {
@@ -88,7 +91,9 @@ export const authServerIssuersAccepted = defineRule({
             incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
           }),
         ],
-        findings: ['spec.type: refuses the tokens that VirtualMCPServer "tools" issues'],
+        findings: [
+          `spec.type: every token that VirtualMCPServer "tools" issues is refused; write 'inline', and its authServerConfig.issuer in spec.inline.issuer`,
+        ],
       },
     ],
   },

@@ -19,7 +19,7 @@ export const incomingAuthInlineOidcChecked = defineRule({
     if (!incomingAuth || isAbsent(incomingAuth, 'oidcConfig')) return
     yield advice(
       path.spec.incomingAuth.oidcConfig,
-      'is of older releases and not checked; give it an audience, or move it to an MCPOIDCConfig and set `oidcConfigRef`',
+      'is of older releases, and nothing here checks it: without an audience tokens for other services pass; add one, or move it to an MCPOIDCConfig and set `oidcConfigRef`',
     )
   },
   examples: {
@@ -29,7 +29,7 @@ export const incomingAuthInlineOidcChecked = defineRule({
         title: 'an inline configuration',
         value: incoming({ type: 'oidc', oidcConfig: { type: 'inline' } }),
         findings: [
-          'spec.incomingAuth.oidcConfig: is of older releases and not checked; give it an audience, or move it to an MCPOIDCConfig and set `oidcConfigRef`',
+          'spec.incomingAuth.oidcConfig: is of older releases, and nothing here checks it: without an audience tokens for other services pass; add one, or move it to an MCPOIDCConfig and set `oidcConfigRef`',
         ],
       },
     ],
