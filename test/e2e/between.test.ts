@@ -229,7 +229,7 @@ async function writeSubjectProviders(t: Test, api: ApiServer, server: RunningSer
 
   const renamed = await apply(api, providing('tools', 'github'))
   t.equal(renamed.status, 200, 'a value that /mutate wrote does not refuse another provider')
-  t.match(renamed.warnings.join('\n'), /; written by default: .* \(written-subject-provider-exists\)$/m)
+  t.match(renamed.warnings.join('\n'), /written by default; .* \(written-subject-provider-exists\)$/m)
   await settled(api, server)
   await apply(api, config)
   t.strictSame(await written(api, config), ['okta', 'okta'], 'the same file again writes nothing')
@@ -242,7 +242,7 @@ async function writeSubjectProviders(t: Test, api: ApiServer, server: RunningSer
   await settled(api, server)
   const disagreed = await exchange({ audience: 'third' })
   t.strictSame(await written(api, config), [undefined, undefined], 'two that disagree: it is dropped')
-  t.match(disagreed.warnings.join('\n'), /should be chosen, .*: .* \(subject-provider-agreed\)$/m)
+  t.match(disagreed.warnings.join('\n'), /no default is written, .* \(subject-provider-agreed\)$/m)
 
   await remove(api, providing('other', 'okta'))
   await settled(api, server)
