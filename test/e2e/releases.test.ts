@@ -324,7 +324,7 @@ await withApiServer(root, async (t, api) => {
       [
         ['--release', 'none', 'unknown.json'],
         1,
-        /spec\.descriptions: no operator release to \S+ has this field; did you mean 'description' \(unknown-field\)/,
+        /spec\.descriptions: no operator release up to \S+ has this field; did you mean 'description' \(unknown-field\)/,
         /1 error,/,
       ],
       [['unknown.json'], 1, /spec\.descriptions: .*did you mean 'description' \(unknown-field\)/, /1 error,/],
