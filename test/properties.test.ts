@@ -26,7 +26,7 @@ import { isObject } from '../src/rule/resource.ts'
 import type { Rule } from '../src/rule/rule.ts'
 import { resources } from './support/arbitrary.ts'
 import { deepFreeze } from './support/freeze.ts'
-import { judgeOf, submissionOf } from './support/review.ts'
+import { judgeOf, resourceOf, submissionOf } from './support/review.ts'
 
 const JUDGE = judgeOf()
 const created = (kind: Kind, object: unknown) => submissionOf(kind.kind, object)
@@ -334,4 +334,13 @@ t.test('the cheap answers about matchers agree with the proofs', async () => {
     { numRuns: 2_000 },
   )
   assert.ok(reached > 100 && closed > 100, `${reached} lists reached, ${closed} matchers closed`)
+})
+
+t.test('an unreadable method of a client makes no other client the first', async () => {
+  const client = (clientId: string) => ({ clientId, trustDomainRef: 'a', methods: ['spiffe_x509'] })
+  const inboundGrants = { spiffeClientAuth: [client('a'), client('b')] }
+  const embeddedAuthServer = { issuer: 'http://localhost:8080', inboundGrants }
+  const config = resourceOf('MCPExternalAuthConfig', { type: 'embeddedAuthServer', embeddedAuthServer })
+  const clients = ['spec', 'embeddedAuthServer', 'inboundGrants', 'spiffeClientAuth']
+  lessIsNotMore(mcpExternalAuthConfig, config, [...clients, 0, 'methods', 0])
 })

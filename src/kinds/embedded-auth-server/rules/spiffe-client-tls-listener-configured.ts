@@ -31,14 +31,16 @@ export const spiffeClientTlsListenerConfigured = defineRule({
   sources: ['decision 3'],
   *check(server, { path }) {
     const clients = server.inboundGrants?.spiffeClientAuth ?? []
-    // The first client that uses `spiffe_x509`. If an earlier client is unreadable there is no finding, because that
-    // client may be the first.
+    // The first client that uses `spiffe_x509`. If an earlier client, or one of its methods, is unreadable there is no
+    // finding, because that client may be the first.
     const client = clients.find(
       (each) =>
         each === undefined ||
-        (each.methods === undefined ? !isAbsent(each, 'methods') : each.methods.includes('spiffe_x509')),
+        (each.methods === undefined
+          ? !isAbsent(each, 'methods')
+          : each.methods.some((method) => method === undefined || method === 'spiffe_x509')),
     )
-    if (client?.methods === undefined || client.clientId === undefined) return
+    if (client?.methods?.includes('spiffe_x509') !== true || client.clientId === undefined) return
     const who = `client ${shortQuote(client.clientId)}`
     if (isAbsent(server, 'tlsListener'))
       yield required(
