@@ -372,7 +372,7 @@ t.test('a kind that cannot be read, and one that is not there', async (t) => {
   const empty = await fakeApiServer(t, 'toolhive', { lists: [refusal(404, 'no')] })
   const blind = await fakeApiServer(t, 'customresourcedefinitions', { lists: [refusal(403, 'no')] })
   const unknown =
-    'note: this user may not read the CRDs (403), so the installed release is not known: grant deploy/rbac/release.yaml, or write --release\n\n'
+    'note: the CRDs could not be read (403), so the installed release is not known: grant deploy/rbac/release.yaml, or write --release\n\n'
   const note = `the cluster does not serve MCPGroup (mcpgroups.${DEFAULT_API_GROUP}/v1beta1); is its CRD installed?`
   const counts = {
     files: 0,
@@ -508,6 +508,24 @@ t.test('files are judged and planned without a cluster that cannot be read', asy
     cwd: folder,
   })
   t.strictSame(asked, { status: 3, stdout: '', stderr })
+})
+
+t.test('each command that asks the CRDs for the release says where it may not read them', async (t) => {
+  const { kubeconfig } = await fakeApiServer(t, 'customresourcedefinitions', { lists: [refusal(403, 'no')] })
+  writeFileSync(join(folder, 'group.json'), JSON.stringify(manifest('MCPGroup', 'tools', {})))
+  for (const args of [
+    ['audit'],
+    ['check', '--cluster', 'group.json'],
+    ['plan', '--cluster'],
+    ['plan', '--cluster', 'group.json'],
+    ['steps', '--cluster', 'group.json'],
+  ]) {
+    const told = async (...more: string[]) => {
+      const { stdout, stderr } = await runCli([...args, '--kubeconfig', kubeconfig, ...more], { cwd: folder })
+      return (stdout + stderr).split('so the installed release is not known').length - 1
+    }
+    t.strictSame([await told(), await told('--release', '0.63')], [1, 0], args.join(' '))
+  }
 })
 
 t.test('where something cannot be read, a script gets a document all the same', async (t) => {

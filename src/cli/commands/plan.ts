@@ -25,8 +25,8 @@ import { changesMarkdown } from '../output/plan-markdown.ts'
 import { changesMermaid, planMermaid } from '../output/plan-mermaid.ts'
 import { changesText, planText } from '../output/plan-text.ts'
 import { asksCluster, installedRelease, readRelease, RELEASE_FLAGS } from '../input/release.ts'
-import { READING_FLAGS, printUnread, readOptions } from '../input/reading.ts'
-import { EXIT, type Unread } from '../output/report.ts'
+import { READING_FLAGS, printNotes, printUnread, readOptions } from '../input/reading.ts'
+import { EXIT, type Located, type Unread } from '../output/report.ts'
 import { json, visible } from '../output/visible.ts'
 
 export const PLAN_FLAGS = {
@@ -129,7 +129,7 @@ async function planCluster(
   if (names.length === 0) {
     const live = await openCluster(flags, { group, definitions: asksCluster(flags) }, environment)
     const release = installedRelease(live.definitions, group) ?? named
-    printClusterNotes(live, group, release)
+    printNotes([...clusterNotes(live, group), ...unknownReleaseNotes(live, release)])
     return formatPlans({
       plans: plansOf(stateOfCluster(live, group), reading.writesDefaultsIn, readVersion(release)),
       unread: unreadOf(live),
@@ -146,7 +146,7 @@ async function planCluster(
     reading,
     environment,
   )
-  printClusterNotes(live, group, installed ?? named)
+  printNotes(clusterNotes(live, group))
   const release = readVersion(installed ?? named)
   const plans = plansOf(after, reading.writesDefaultsIn, release)
   if (flags.together) return formatPlans({ plans, unread })
@@ -155,15 +155,9 @@ async function planCluster(
   return formatChanges(plansOf(before, reading.writesDefaultsIn, release), comparable, unread)
 }
 
-function printClusterNotes(live: LiveCluster, group: string, release: unknown): void {
-  const { absent, doubtful } = live
+function clusterNotes({ absent, doubtful }: LiveCluster, group: string): Located[] {
   const lacking = absent.includes(virtualMcpServer) ? missingKindNotes(absent, group) : []
-  for (const { message } of [
-    ...lacking,
-    ...unknownReleaseNotes(live, release),
-    ...emptyNamespaceNotes(doubtful),
-  ])
-    process.stderr.write(`note: ${visible(message)}\n`)
+  return [...lacking, ...emptyNamespaceNotes(doubtful)]
 }
 
 interface Read {

@@ -94,6 +94,11 @@ export function unlessJudged(
   return []
 }
 
+/** Prints a line for each note about the cluster. */
+export function printNotes(notes: readonly Located[]): void {
+  for (const { message } of notes) process.stderr.write(`note: ${visible(message)}\n`)
+}
+
 /** The most lines about unread files: a process that reads the output slowly would lose the end of more lines. */
 const MOST_LINES = 500
 

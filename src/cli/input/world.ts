@@ -16,7 +16,8 @@ import { openConfiguration } from './configuration.ts'
 import { readDocuments, type ReadOptions } from './documents.ts'
 import { type ClusterFlags, type Overlay, readOverlay } from './overlay.ts'
 import type { LiveCluster, Wanted } from './live/index.ts'
-import { printEmpty, printLines } from './reading.ts'
+import { unknownReleaseNotes } from '../output/missing-crds.ts'
+import { printEmpty, printLines, printNotes } from './reading.ts'
 import { readRelease, type RELEASE_FLAGS } from './release.ts'
 import type { Documents } from './texts.ts'
 import { yamlValue } from './yaml-nodes.ts'
@@ -120,16 +121,20 @@ export async function openTwoStates(
   return { before, after, unread: unreadIn([before, after]) }
 }
 
-/** Reads the files, and the cluster to which they would be applied. Throws UsageError. */
+/**
+ * Reads the files, and the cluster to which they would be applied. Prints a note if the release is not known, because
+ * the user may not read the CRDs. Throws UsageError.
+ */
 export async function openOverlay(
   names: readonly string[],
   options: ReadOptions,
   flags: ClusterFlags,
-  reading: DocumentReading,
+  reading: DocumentReading & { readonly release?: Release | undefined },
   environment: Environment,
 ): Promise<OpenFiles & Overlay> {
   const { documents, unread } = await openFiles(names, options)
   const overlay = await readOverlay(documents, reading, flags, environment)
+  printNotes(unknownReleaseNotes(overlay.live, overlay.installed ?? reading.release))
   return { ...overlay, documents, unread: [...overlay.unread, ...unread] }
 }
 

@@ -22,7 +22,7 @@ export function unknownReleaseNotes(
   release: unknown,
 ): Located[] {
   if (definitionsRefused === undefined || release !== undefined) return []
-  const message = `this user may not read the CRDs (${definitionsRefused}), so the installed release is not known: grant deploy/rbac/release.yaml, or write --release`
+  const message = `the CRDs could not be read (${definitionsRefused}), so the installed release is not known: grant deploy/rbac/release.yaml, or write --release`
   return [{ ...IN_CLUSTER, message }]
 }
 
