@@ -196,7 +196,7 @@ t.test('npm start prints a line that gets a denial, and leaves nothing that git 
   t.equal(status.stdout, '')
 })
 
-/** Begins a review: `finish` sends the second half of its body, and gives the answer. */
+/** Begins a review; the function that it gives sends the second half of the body, and gives the answer. */
 async function begunReview({ url, ca }: RunningServer) {
   const review = JSON.stringify(reviewOf(resourceOf('MCPGroup', {})))
   const half = Math.floor(review.length / 2)
@@ -213,12 +213,11 @@ async function begunReview({ url, ca }: RunningServer) {
   sent.flushHeaders()
   await once(sent, 'continue')
   sent.write(review.slice(0, half))
-  const finish = async () => {
+  return async () => {
     sent.end(review.slice(half))
     const [message] = await answer
     return { status: message.statusCode, connection: message.headers.connection, body: await json(message) }
   }
-  return { finish }
 }
 
 t.test(
@@ -226,7 +225,7 @@ t.test(
   async (t) => {
     const server = await startServer()
     const { hostname: host, port } = new URL(server.url)
-    const review = await begunReview(server)
+    const finish = await begunReview(server)
     const unused = connect({ host, port: Number(port), ca: server.ca })
     const plain = createConnection({ host, port: Number(port) })
     const scraper = createConnection({ host, port: Number(new URL(server.probeUrl).port) })
@@ -241,7 +240,7 @@ t.test(
       })
     while (await isOpen()) await new Promise((resolve) => setTimeout(resolve, 20))
     await cut
-    const { status, connection, body } = await review.finish()
+    const { status, connection, body } = await finish()
     t.strictSame([status, connection], [200, 'close'], 'answered after the unused connections are closed')
     t.match(body, { response: { allowed: true } })
     t.equal(await ended, 0)
@@ -275,12 +274,13 @@ t.test(
     const kubeconfig = join(folder, 'kubeconfig')
     // Nothing listens there: the server waits for it.
     writeFileSync(kubeconfig, JSON.stringify(kubeconfigOf('http://127.0.0.1:1', { token: 'hush' })))
-    const server = await startServer(['--kubeconfig', kubeconfig, '--namespace', 'trial'], folder)
+    const main = join(ROOT, 'src/server/main.ts')
+    const server = await startServer(['--kubeconfig', kubeconfig, '--namespace', 'trial'], folder, {}, main)
     t.teardown(() => server.stop('SIGKILL'))
     const { port } = new URL(server.url)
     for (const line of [
       'no API server asks this process: it registers no webhook (--arming off)',
-      `vmcp-admission-server --local-cluster ${kubeconfig}`,
+      `npm start -- --local-cluster ${kubeconfig}`,
       `kubectl --kubeconfig ${kubeconfig} create namespace trial`,
       `--arming on --webhook-url https://127.0.0.1:${port}`,
       'uninstall --kubeconfig',
