@@ -1,3 +1,8 @@
+/**
+ * Builds an example value, such as the claims of a caller, from the truth values that the SAT solver gives the tests:
+ * texts, numbers, lists and maps that agree with them, or the lemma for which the solver has to look again.
+ */
+
 import { type Bound, isAbove, isTighter, numbersBetween } from './bounds.ts'
 import { NUMBERS, numbersFrom, TEXTS, textsFrom } from './hints.ts'
 import type { Literal } from './solver.ts'
