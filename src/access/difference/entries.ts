@@ -1,5 +1,5 @@
 import { mcpExternalAuthConfig } from '../../kinds/mcp-external-auth-config/index.ts'
-import { kindOf, nameOf, namespaceOf, type DocumentReading } from '../../documents/index.ts'
+import { type DocumentReading, type GivenSubject, kindOf, nameOf, namespaceOf } from '../../documents/index.ts'
 import { isObject, pathText, type Resource, type Segment } from '../../rule/index.ts'
 import type { RoleSelection } from '../../kinds/mcp-external-auth-config/generations.ts'
 import { UNKNOWN_TOKENS, type CallerTokens, callerTokensOf } from '../role/caller-tokens.ts'
@@ -8,18 +8,18 @@ import type { Choice } from './choice.ts'
 import { delegationChoice } from './delegation-choice.ts'
 import { roleChoice } from './role-choice.ts'
 
-/** A part of a resource that grants access by claims: an `awsSts`, or the policy of a trusted issuer. */
-export interface Entry {
-  readonly kind: string
-  readonly namespace: string
-  readonly name: string
-  /** The index of the document that contains the resource, in the list of parsed documents. */
+/** A resource that a parsed document contains, with the index of the document in its list. */
+interface DocumentSubject extends GivenSubject {
   readonly document: number
+}
+
+/** A part of a resource that grants access by claims: an `awsSts`, or the policy of a trusted issuer. */
+export interface Entry extends DocumentSubject {
   readonly at: readonly Segment[]
   /** Identifies the `awsSts` or the policy within its resource; the same in the old and the new state. */
   readonly key: string
   readonly choice: (selection: RoleSelection) => Choice
-  /** The tokens that callers can have, judged by the objects that use this `awsSts` or policy. */
+  /** The tokens that callers can have, derived from the objects that use this `awsSts`; not known for a policy. */
   readonly callerTokens: CallerTokens
 }
 
@@ -27,34 +27,36 @@ export interface Entry {
 export const entryPath = ({ at }: Entry): string => pathText(at)
 
 /**
- * The parts of the documents that grant access by claims. When two documents are of the same resource, only the later
- * one counts, as if both were applied. `state` has the objects that use these parts.
+ * The resources that the documents contain. When two documents contain the same resource, only the later one counts, as
+ * if both were applied.
  */
+export function subjectsIn(values: readonly unknown[], reading: DocumentReading): readonly DocumentSubject[] {
+  const subjects = new Map<string, DocumentSubject>()
+  values.forEach((value, document) => {
+    const kind = kindOf(value, reading)?.kind
+    if (kind === undefined || !isObject(value)) return
+    const [namespace, name] = [namespaceOf(value, reading), nameOf(value)]
+    subjects.set(JSON.stringify([kind, namespace, name]), { kind, namespace, name, document })
+  })
+  return [...subjects.values()]
+}
+
+/** The parts of the documents that grant access by claims. `state` has the objects that use these parts. */
 export function entriesOf(
   values: readonly unknown[],
   reading: DocumentReading,
   state?: ClusterState,
 ): Entry[] {
-  const entries = new Map<string, Entry>()
-  values.forEach((value, document) => {
-    const kind = kindOf(value, reading)
-    if (kind === undefined || !isObject(value)) return
-    const resource = value as Resource
-    const subject = {
-      kind: kind.kind,
-      namespace: namespaceOf(value, reading),
-      name: nameOf(resource),
-      document,
-    }
-    for (const entry of partsOf(value, kind.kind === mcpExternalAuthConfig.kind)) {
-      const callerTokens =
-        entry.key === 'awsSts' && state !== undefined
+  return subjectsIn(values, reading).flatMap((subject) =>
+    partsOf(values[subject.document] as Resource, subject.kind === mcpExternalAuthConfig.kind).map((part) => ({
+      ...subject,
+      ...part,
+      callerTokens:
+        part.key === 'awsSts' && state !== undefined
           ? callerTokensOf(subject.name, state.in(subject.namespace))
-          : UNKNOWN_TOKENS
-      entries.set(entryKey({ ...subject, ...entry }), { ...subject, ...entry, callerTokens })
-    }
-  })
-  return [...entries.values()]
+          : UNKNOWN_TOKENS,
+    })),
+  )
 }
 
 export const entryKey = ({
@@ -76,7 +78,7 @@ function partsOf(value: Readonly<Record<string, unknown>>, isConfig: boolean): P
   return [...roles, ...policiesIn(spec, ['spec'])]
 }
 
-/** The policies of trusted issuers in all embedded authorization servers inside a value. */
+/** The policies of trusted issuers in all embedded authorization servers inside `part`, a value in a manifest. */
 function policiesIn(part: unknown, at: readonly Segment[]): Part[] {
   if (!isObject(part)) return []
   return Object.entries(part).flatMap(([name, member]) => {

@@ -1,5 +1,5 @@
 import { type Environment, UsageError } from '../../../configuration/flags.ts'
-import { type Entry, entriesOf } from '../../../access/difference/entries.ts'
+import { type Entry, entriesOf, subjectsIn } from '../../../access/difference/entries.ts'
 import { type DocumentReading, stateOf } from '../../../documents/index.ts'
 import { jsonKey } from '../../../rule/index.ts'
 import { readRevision } from '../../input/git.ts'
@@ -64,9 +64,9 @@ export async function overCluster(
     environment,
   )
   const now = entriesOf(valuesOf(documents), overlay.reading, after)
-  // Reads only the stored versions of the new objects: an apply deletes no object, so all others stay unchanged.
-  const stored = now.map((entry) => get(entry)).filter((value) => value !== undefined)
-  const old = entriesOf([...new Set(stored)], overlay.reading, before)
+  // Only the stored versions of the objects in the files: an apply leaves all other objects unchanged.
+  const stored = subjectsIn(valuesOf(documents), overlay.reading).map(get)
+  const old = entriesOf(stored, overlay.reading, before)
   const { notJudged } = documents
   return { old, new: now, unread, notJudged, placeOf: placesIn(documents, now) }
 }
@@ -79,7 +79,7 @@ function entriesIn(documents: Documents, reading: DocumentReading): Entry[] {
   return entriesOf(values, reading, stateOf(values, reading))
 }
 
-/** Returns a function that finds the line of an entry of the new state; entries of the old state are in no file. */
+/** Returns a function that finds the place of an `awsSts` or policy in its file; `IN_CLUSTER` for the old state. */
 function placesIn({ documents }: Documents, entries: readonly Entry[]): States['placeOf'] {
   const now = new Set(entries)
   return (entry) => {
