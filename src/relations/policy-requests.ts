@@ -67,7 +67,7 @@ for (const name of ['groups', 'cognito:groups', 'amr', 'wids']) CLAIMS.set(name,
 export const GROUP_CLAIMS: readonly string[] = ['groups', 'roles', 'cognito:groups']
 export const DEFAULT_GROUP_TYPE = 'THVGroup'
 
-/** Facts about the tokens of a group of callers. */
+/** Facts about the tokens of the callers for which policies are evaluated. */
 export interface Callers {
   /** Whether a token of these callers can have the claim. */
   readonly canHave: (claim: string) => boolean
@@ -86,7 +86,10 @@ export interface Setting {
   readonly groupType: string | undefined
   /** The claims that groups are read from; undefined when not known. */
   readonly groupClaims: readonly string[] | undefined
-  /** Whether requests have `claimset_…` attributes: since release 0.41, when a ConfigMap sets `multi_valued_claims`. */
+  /**
+   * Whether requests have `claimset_…` attributes: since release 0.41, when a ConfigMap or MCPAuthzConfig sets
+   * `multi_valued_claims`.
+   */
   readonly hasClaimSets: boolean
   readonly entities: PolicyEntities
   /** The name of the resource, by which policies name its MCP server; undefined until the resource has a name. */
@@ -189,8 +192,8 @@ export class KnownRequests implements Requests {
   }
 
   /**
-   * Whether requests without some of the group claims have no groups: true when only default claims other than `groups`
-   * are left, because few callers have groups in two claims.
+   * Whether callers are assumed to have no groups when their tokens lack some of the group claims: true when no group
+   * claim is left, or only default ones other than `groups`, because few callers have groups in two claims.
    */
   #lacksGroups(groupClaims: readonly string[] = []): boolean {
     const there = groupClaims.filter((claim) => !this.#lacks(`claim_${claim}`))

@@ -92,7 +92,7 @@ function actionText(entity: EntityName): string {
     : `no request asks ${shown(entity)}; write Action::"${near}"`
 }
 
-/** The Cedar action that was meant by an MCP name such as `tools/call`, or by the name in another product. */
+/** The Cedar action that was meant by an MCP name such as `tools/call`, or by an action's name in another product. */
 function actionMeant(id: string): string | undefined {
   if (/prompt/i.test(id)) return 'get_prompt'
   if (/skill/i.test(id)) return 'get_skill'
@@ -114,7 +114,7 @@ function missingText(origin: Origin): string {
   if (of === 'resource' && HINTS.includes(name)) return `only tools have ${there}`
   if (of === 'resource' && name === 'uri') return `only a resource read has ${there}`
   if (name.startsWith('claimset_'))
-    return `${there} is there only with multi_valued_claims of a ConfigMap, never with inline policies`
+    return `${there} is there only with multi_valued_claims of a ConfigMap or MCPAuthzConfig, never with inline policies`
   const instead = insteadOf(origin)
   const has = instead === undefined ? `; ${THERE[of]}` : `; write ${instead}`
   return `there is no ${there}${has}`
