@@ -98,8 +98,8 @@ export function rolesOf(config: AuthConfig | undefined): readonly string[] | nul
 const READING = 50_000
 
 /**
- * Notes about role mappings that never match, because the tokens of the embedded authorization server lack their
- * claims.
+ * Notes about role mappings that never match, because they need claims that the tokens of the embedded authorization
+ * server lack.
  */
 export function roleNotes(config: AuthConfig | undefined, gateway: Gateway): string[] {
   const awsSts: AwsSts | undefined = awsStsOf(config)

@@ -3,7 +3,7 @@ import type { AuthServer, Incoming } from './incoming.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { Group, Plan } from './effective-authentication.ts'
 
-/** An item before and after a change; null in the state in which the item does not exist. */
+/** An item, such as a backend, before and after a change; null before it is added, and after it is removed. */
 export interface PlanDifference<T> {
   readonly old: T | null
   readonly new: T | null
@@ -95,12 +95,13 @@ export function sidesOf({ old, new: now }: PlanDifference<Outgoing>): readonly [
     : [`${before} [${inWords(old)}]`, `${after} [${inWords(now)}]`]
 }
 
-/** The most roles that the description of a backend in one state lists. */
+/** The most roles that the description of a backend before a change, or after it, lists. */
 const MOST_ROLES = 3
 const LONGEST_ROLE = 160
 
 /**
- * Lists the roles (with conditions) of each state that the other state lacks; all roles if only their order differs.
+ * Lists the roles (with conditions) that a change removes, and those that it adds; the old and the new roles if only
+ * their order changes.
  */
 function roleSides(old: readonly string[], now: readonly string[]): readonly [string, string] {
   if (deepEqual(old, now)) return ['', '']

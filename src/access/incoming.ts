@@ -23,7 +23,7 @@ export interface AuthServer {
   readonly issuer: string | null
   /** The upstream providers, in the order in which users log in. */
   readonly providers: readonly string[]
-  /** Whether `providers` has the names of all upstream providers: false when a name is unreadable. */
+  /** Whether `providers` has the names of all upstream providers: false when a name is not known. */
   readonly complete: boolean
 }
 

@@ -28,7 +28,10 @@ export interface Outgoing {
   readonly summary: string
   /** `unavailable`: credentials are configured, but the token that they need does not exist. */
   readonly credentials: 'sent' | 'none' | 'unavailable' | 'unknown'
-  /** What sets the strategy: the workload (`discovered`), or `backends` (`inline`) or `default` of `outgoingAuth`. */
+  /**
+   * The origin of the strategy. `discovered`: the workload; `inline`: `outgoingAuth.backends`; `default`:
+   * `outgoingAuth.default`.
+   */
   readonly source: 'discovered' | 'inline' | 'default' | 'none' | 'unknown'
   /** Name of the MCPExternalAuthConfig. */
   readonly config: string | null
@@ -156,7 +159,10 @@ function whyUnknown(gateway: Gateway, { name, member }: Backend, cluster: Cluste
   return unreadableRef(entry)
 }
 
-/** Whether the `externalAuthConfigRef` in the backend itself applies, but is unreadable. */
+/**
+ * Whether the workload's own `externalAuthConfigRef` applies, because `outgoingAuth.backends` does not list the
+ * workload, but the name in the reference is not known: it is missing, a placeholder or of a wrong JSON type.
+ */
 function hasUnreadableOwn(gateway: Gateway, member: ObjectName, cluster: Cluster): boolean {
   const workload = getWorkload(cluster, member)
   return workload !== undefined && !isListed(gateway, member.name) && ownConfigOf(workload).from === 'unknown'
@@ -225,7 +231,10 @@ function configured(config: AuthConfig, gateway: Gateway, cluster: Cluster): Str
   }
 }
 
-/** The header for the exchanged token; null when `externalTokenHeaderName` is unreadable. Specification 2.4.5. */
+/**
+ * The header for the exchanged token; null when `externalTokenHeaderName` is a placeholder or of a wrong JSON type.
+ * Specification 2.4.5.
+ */
 function exchangeHeader(settings: NonNullable<NonNullable<AuthConfig['spec']>['tokenExchange']>) {
   const { externalTokenHeaderName: name } = settings
   if (isAbsent(settings, 'externalTokenHeaderName') || name === '') return 'Authorization'
@@ -234,7 +243,7 @@ function exchangeHeader(settings: NonNullable<NonNullable<AuthConfig['spec']>['t
 
 type Token = Pick<Strategy, 'credentials' | 'token' | 'provider' | 'chosen' | 'reason'>
 
-/** The token that is sent or exchanged, and whether the server can get it. Specification 2.4.5, 2.4.6 and 5.2. */
+/** The token that is sent or exchanged, and whether vMCP can get this token. Specification 2.4.5, 2.4.6 and 5.2. */
 function upstream(config: AuthConfig, gateway: Gateway, { group }: Cluster): Token {
   const named = namedProvider(config, group)
   const server = providersOf(gateway.spec, 'authServerConfig')
@@ -264,7 +273,7 @@ function upstream(config: AuthConfig, gateway: Gateway, { group }: Cluster): Tok
     : { ...found, credentials: 'unknown', reason: 'the first provider cannot be read' }
 }
 
-/** Why the provider of the MCPExternalAuthConfig is not known. */
+/** Why it is not known which upstream provider the MCPExternalAuthConfig names: a field cannot be read. */
 function unnamed({ spec = {} }: AuthConfig): string {
   const { type, upstreamInject, tokenExchange } = spec
   if (type === 'upstreamInject')

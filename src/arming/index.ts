@@ -102,8 +102,8 @@ const PROVE_EVERY = 60_000
  */
 const REPLACE_EVERY = 600_000
 /**
- * When this many consecutive reconciliations had to write, there is another writer: then changes no longer start a
- * reconciliation, which only happens at regular intervals.
+ * When this many consecutive reconciliations had to write, there is another writer. Then changes of the webhook
+ * configurations no longer start a reconciliation: reconciliations start only at regular intervals.
  */
 const CONTESTED = 5
 /** The beginning of the API server's answer to a probe when the namespace or the CRD does not exist. */
@@ -143,7 +143,7 @@ export class Arming {
   #writesInARow = 0
   /** The webhook configurations that this process has seen in the cluster (0: validating, 1: mutating). */
   readonly #seen = new Set<number>()
-  /** For each other installation, the time when its configurations were last replaced. */
+  /** The time when this process last replaced another installation's configurations, by name of that installation. */
   readonly #replaced = new Map<string, number>()
 
   constructor(
@@ -206,7 +206,10 @@ export class Arming {
     }
   }
 
-  /** Reads both webhook configurations; the holder of the Lease also sends the probe, and writes the differences. */
+  /**
+   * Reads both webhook configurations. The holder of the Lease also writes those that differ from the wanted ones,
+   * and probes whether the API server calls the webhook.
+   */
   async reconcile(): Promise<void> {
     const stored = await this.#read()
     if (!this.#options.writes) return
@@ -214,8 +217,8 @@ export class Arming {
     const other = await this.#otherInstallation(stored)
     const leads = await this.#holder.hold()
     this.#set({ leads })
-    // The proof that the API server calls the webhook is no longer valid after another installation wrote the
-    // configurations, or somebody deleted them or changed the caBundle.
+    // The proof that the API server calls the webhook is no longer valid when this replica does not hold the Lease,
+    // somebody deleted a webhook configuration, or the caBundle that another tool injects has changed.
     if (!leads || stored.includes(undefined) || this.#injected(stored) !== this.#provedWith) this.#forget()
     if (!leads) return
     const written = await this.#write(stored, this.#policy(stored))
@@ -257,8 +260,9 @@ export class Arming {
   }
 
   /**
-   * The other installation that wrote the stored configurations, if it may be replaced. Throws when it is running,
-   * because its webhook answers or it has written them again: two installations would overwrite each other forever.
+   * The other installation that wrote the stored configurations, if these may be replaced. Throws when that
+   * installation is running (its webhook answers, or it wrote the configurations again): two running installations
+   * would overwrite each other forever.
    */
   async #otherInstallation([validating]: readonly (WebhookConfiguration | undefined)[]): Promise<
     string | undefined
@@ -280,7 +284,8 @@ export class Arming {
   }
 
   /**
-   * Sends the probe with labels that match the objectSelector; without them the API server would not call the webhook.
+   * Sends the probe with labels that match the objectSelector; without these labels the API server would not call the
+   * webhook.
    */
   #tryProbe(nonce: string): Promise<string | undefined> {
     return this.#cluster.tryProbe(nonce, labelsSelectedBy(this.#options.objectSelector))
@@ -305,7 +310,7 @@ export class Arming {
 
   async #read(): Promise<readonly (WebhookConfiguration | undefined)[]> {
     const stored: (WebhookConfiguration | undefined)[] = []
-    // The configurations are read in sequence, so that the same cause is always reported as the same problem.
+    // The configurations are read in sequence: if both reads fail, the error of the first one is always reported.
     for (const kind of KINDS) stored.push(await this.#cluster.readConfiguration(kind, WEBHOOK_NAME))
     for (const [i, each] of stored.entries()) if (each !== undefined) this.#seen.add(i)
     this.#set({ policy: policyOf(stored[0]) })
@@ -314,9 +319,9 @@ export class Arming {
   }
 
   /**
-   * `Fail` when the stored failurePolicy is `Fail` for the address of this server, or when a probe proved that the
-   * webhook is called. Only the setting `ignore` changes it back to `Ignore`. A new address of the server must be
-   * probed first.
+   * `Fail` when the stored configuration has the failurePolicy `Fail` and the address of this server, or when a probe
+   * proved that the webhook is called. `Fail` changes back to `Ignore` only with the setting `ignore`, or when the
+   * server has a new address that no probe has proved yet.
    */
   #policy([validating]: readonly (WebhookConfiguration | undefined)[]): FailurePolicy {
     if (this.#options.setting === 'ignore') return 'Ignore'

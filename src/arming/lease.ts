@@ -21,8 +21,9 @@ const SECONDS = 15
 const MOST_TRANSITIONS = 2 ** 31 - 1
 
 /**
- * Leader election: one replica at a time holds the Lease, and writes. As in client-go, the age of the Lease is counted
- * from when this replica saw it change, not from the time stored in it, because clocks differ.
+ * Leader election: one replica at a time holds the Lease, and only this replica writes webhook configurations. As in
+ * client-go, the age of the Lease is counted from when this replica saw the Lease change, not from the time stored in
+ * the Lease, because clocks differ.
  */
 export class LeaseHolder {
   readonly #store: LeaseStore

@@ -10,7 +10,7 @@ import {
 
 export type WebhookConfiguration = Readonly<Record<string, unknown>>
 
-/** A webhook's failurePolicy: `Fail` after a probe proved that API servers call it; only a setting changes it back. */
+/** The failurePolicy of a webhook: `Fail` after a probe proved that the API server calls this webhook. */
 export type FailurePolicy = 'Fail' | 'Ignore'
 
 interface Wanted {

@@ -8,7 +8,10 @@ import { type WebhookConfiguration, probeAnswer } from './index.ts'
 
 /** The requests to the API server for a webhook registration that lasts as long as one process. */
 export interface TemporaryCluster {
-  /** The webhook configuration `vmcp-admission` of a kind; undefined when it does not exist. */
+  /**
+   * The webhook configuration `vmcp-admission`; undefined when it does not exist. `kind` is
+   * ValidatingWebhookConfiguration or MutatingWebhookConfiguration.
+   */
   readConfiguration(kind: string): Promise<WebhookConfiguration | undefined>
   applyConfiguration(configuration: WebhookConfiguration): Promise<void>
   /** Deletes the webhook configuration of this kind; false when it did not exist. */
@@ -210,8 +213,8 @@ export async function removeDefinitions(
 }
 
 /**
- * Registers the process with the API server, and waits until the API server calls it; false when the time ends first.
- * Rejects when the API server refuses the webhook configurations, and when the signal aborts.
+ * Registers the process with the API server, and waits until the API server calls the process; false when it did not
+ * within `milliseconds`. Rejects when the API server refuses the webhook configurations, and when the signal aborts.
  */
 export async function register(
   cluster: TemporaryCluster,

@@ -36,7 +36,7 @@ export type Fault =
       readonly types: number
       /** Whether the value is only compared for equality, which never fails. */
       readonly isCompared: boolean
-      /** The other operand, when it is a string literal. */
+      /** The other operand of the operation, when this operand is a string literal. */
       readonly text: string | undefined
     }
   /** A text that the function `decimal` refuses. */

@@ -22,11 +22,11 @@ import {
 
 /**
  * Evaluates a Cedar policy for a family of requests, such as all calls of tools, as cedar-go 1.8 does: the policy can
- * be true, be false, or fail. A value that is not known may be any value, so a policy that is reported as never true is
- * never true.
+ * be true, be false, or fail. Where a value is not known, every value is considered possible: a policy is reported as
+ * never true only if no request of the family makes it true.
  */
 
-/** The possible results of a Cedar policy for requests in its scope; neither true nor false if it always fails. */
+/** The possible results of a Cedar policy for requests in its scope; only `fails` is set when it always fails. */
 export interface PolicyOutcome {
   readonly isTrue: boolean
   readonly isFalse: boolean
@@ -386,8 +386,7 @@ class Evaluation {
     const fails = before || set.types !== TYPE.set
     const { items } = set
     if (items === undefined) {
-      // A set whose items are not known is the value of a claim, so its items have JSON types: it cannot contain an
-      // item of another type.
+      // A set that is read from a claim (`origin`) has only items of JSON types: it contains no item of another type.
       if (set.origin === undefined || (item.types & JSON_TYPES) !== 0) return either(facts, fails)
       const value = longOf(item)
       if (value !== undefined)

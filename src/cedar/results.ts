@@ -13,8 +13,8 @@ export interface EvaluatedExpr {
   /** The attributes known to be present or absent after the evaluation of the expression. */
   readonly facts: KnownAttributes
   /**
-   * For a value that may be a boolean: the attributes known when it is true, and when it is false; undefined if it
-   * cannot be true, or cannot be false.
+   * `whenTrue`: for a value that may be a boolean, the attributes known when the value is true; undefined when it
+   * cannot be true. `whenFalse`: the same for false.
    */
   readonly whenTrue?: KnownAttributes | undefined
   readonly whenFalse?: KnownAttributes | undefined

@@ -12,9 +12,8 @@ import type {
 } from './ast.ts'
 
 /**
- * The deepest nesting of a CEL expression. As in cel-go, the limit applies to three counters: expressions (in
- * parentheses, lists, maps, arguments and indexes), comparisons and arithmetic during parsing, and the height of the
- * finished tree.
+ * The deepest nesting of a CEL expression. As in cel-go, the limit applies to each of three counters of the parser
+ * (nested expressions, comparisons and arithmetic operations: see `Parser`), and to the height of the finished tree.
  */
 export const maxDepth = 250
 
@@ -66,7 +65,7 @@ export class TreeBuilder {
     return { kind: 'call', offset, height, name, target, args }
   }
 
-  /** A call node that adds no level of nesting: of a function, !, -, && or ||, and of all calls that macros insert. */
+  /** A call node that adds no level of nesting: of a function, !, -, && or ||, or of a call that a macro inserts. */
   flatCall(offset: number, name: string, args: readonly Expr[]): Call {
     this.#count(offset)
     return { kind: 'call', offset, height: tallest(args), name, target: undefined, args }

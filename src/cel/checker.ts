@@ -32,7 +32,10 @@ export interface CheckProblem {
   readonly message: string
 }
 
-/** The argument types of calls whose signature cel-go selects when it compiles; calls with other types fail. */
+/**
+ * The argument types of calls whose signature cel-go selects during compilation: the evaluation of such a call fails
+ * when an argument has another type.
+ */
 export type SettledCalls = ReadonlyMap<Call, readonly string[]>
 
 export type CheckResult = {
@@ -69,8 +72,8 @@ interface Check {
   settled: Map<Call, readonly string[]> | undefined
   readonly problems: Told[]
   /**
-   * Types that must not turn out to be CEL's `type`, the type of names such as `int`, when all type variables are
-   * bound: cel-go cannot plan such a program.
+   * Types that must not be CEL's `type` (the type of type names such as `int`) once all type variables are bound:
+   * cel-go could not plan the program.
    */
   readonly noTypeName: (Told & { readonly type: Type })[]
   /** Problems, besides `noTypeName`, in expressions that pass the type check but that cel-go cannot plan. */
@@ -396,7 +399,10 @@ function resultOf(state: Check, call: Call, types: readonly Type[]): Type | unde
   return result
 }
 
-/** Whether a call compares two values, or searches one of type dyn (`in`), and binds no type variables: most calls. */
+/**
+ * Whether a call needs no search for a signature, as most calls: no operand has type variables, and the call is `==`
+ * or `!=` of comparable types without parameters, or `in` with a right operand of type dyn.
+ */
 function isPlainTest(name: string, types: readonly Type[]): boolean {
   const [one, other] = types
   if (one === undefined || other === undefined || one.open || other.open) return false
@@ -407,11 +413,11 @@ function isPlainTest(name: string, types: readonly Type[]): boolean {
 }
 
 /**
- * Whether cel-go selects the signature of the function when it compiles: for conversions and the getters of times. The
- * type of `claims.a["b"]` is unknown until the first signature binds it, so `int(claims.a["b"])` accepts only an int. A
- * known type may also differ from the type of the value: in `(claims.a + ["b"]).map(x, int(x))` the checker takes x for
- * a string, whatever the claim contains. All other functions select the signature when they are evaluated, by the types
- * of the values.
+ * Whether cel-go selects the signature of the function during compilation, as for conversions and getters of times.
+ * The type of `claims.a["b"]` is unknown until the first signature binds it, so `int(claims.a["b"])` accepts only an
+ * int. A known type may also differ from the type of the value: in `(claims.a + ["b"]).map(x, int(x))` the checker
+ * takes x for a string, whatever the claim contains. The signatures of all other functions are selected during
+ * evaluation, by the types of the values.
  */
 const isSettledEarly = (name: string) =>
   !name.startsWith('_') && /^[a-z]/.test(name) && !SETTLED_LATE.has(name)

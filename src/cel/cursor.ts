@@ -8,18 +8,18 @@ export interface Parser {
   readonly build: TreeBuilder
   index: number
   /**
-   * The number of nested expressions around the next token: the whole source, and those in parentheses, lists, maps,
-   * arguments and indexes, and after the ':' of `?:`.
+   * The number of nested expressions around the next token. The whole source counts as one; so does each expression
+   * in parentheses, in a list, map, argument or index, or after the ':' of `?:`.
    */
   expressions: number
   /**
-   * The number of nested comparisons around the next token: one for each expression, and one more for the right operand
-   * of a comparison.
+   * The number of nested comparisons around the next token. Each expression around it counts as one, and the right
+   * operand of a comparison as one more.
    */
   comparisons: number
   /**
-   * The number of nested arithmetic operations around the next token: one for each operand of a comparison, and one
-   * more for the right operand of an operator.
+   * The number of nested arithmetic operations around the next token. Each operand of a comparison around it counts
+   * as one, and the right operand of an arithmetic operator as one more.
    */
   calculations: number
 }

@@ -25,7 +25,10 @@ export interface Overload {
   readonly result: Type
   /** Whether the signature has type parameters. */
   readonly generic: boolean
-  /** Whether the signature compares two number types, which only cel-go 0.32 allows, from the first macro loop on. */
+  /**
+   * Whether the signature compares numbers of two different types. Only cel-go 0.32 allows this, in and after the
+   * first loop of a macro.
+   */
   readonly mixedNumbers: boolean
 }
 

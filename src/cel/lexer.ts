@@ -6,7 +6,7 @@ export interface Token {
   readonly kind: string
   readonly start: number
   readonly end: number
-  /** By kind: the name, the digits, the decoded string, the bytes (a character each), or the message of the error. */
+  /** Depends on the kind: a name, digits, a decoded string, bytes (one character per byte), or an error message. */
   readonly text: string
 }
 

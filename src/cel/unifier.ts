@@ -8,9 +8,10 @@ import type { Type } from './types.ts'
 export type CelGoVersion = '0.32' | '0.33'
 
 /**
- * Most names in the types of all subexpressions together. cel-go compares types as text, so its time for `[1].map(a,
- * {a: a}).map(b, {b: b})…` is exponential in the length of the source: up to a second at this limit. Real matchers have
- * fewer than a hundred names, the longest sources that consist of common expressions 6,000.
+ * The most names in the types of all subexpressions together; `map(string, dyn)` has three. cel-go compares types as
+ * text, so its time for `[1].map(a, {a: a}).map(b, {b: b})…` is exponential in the length of the source, and up to a
+ * second at this limit. Real matchers have fewer than a hundred names; the longest sources of common expressions have
+ * 6,000.
  */
 const maxNames = 10_000
 
@@ -34,7 +35,7 @@ interface Binding {
  * choices change the result of the check.
  */
 export class Unifier {
-  /** Whether types of type names were compared: then cel-go 0.32 and 0.33 may decide differently. */
+  /** Whether types of type names (`type(x)`) were compared: cel-go 0.32 and 0.33 may then decide differently. */
   comparedTypeNames = false
   readonly #version: CelGoVersion
   readonly #trail: Binding[] = []
@@ -46,19 +47,25 @@ export class Unifier {
     this.#version = version
   }
 
-  /** Counts the names in the type of a subexpression, but not in types bound to variables. Throws TooComplex. */
+  /**
+   * Adds the type names in the type of a subexpression (three in `map(string, dyn)`) to the sum that `maxNames`
+   * limits. The types bound to type variables are not counted. Throws TooComplex above the limit.
+   */
   count(type: Type): void {
     if (type.open) this.#open.push(type)
     this.#addNames(type.names)
   }
 
-  /** Counts the names in the types bound to variables, at the end of the check. Throws TooComplex. */
+  /**
+   * At the end of the check, adds the type names in the types bound to type variables to the sum that `maxNames`
+   * limits. Throws TooComplex above the limit.
+   */
   countBound(): void {
     const known = new Map<Type, number>()
     for (const type of this.#open) this.#addNames(namesWrittenOut(type, known) - type.names)
   }
 
-  /** Whether each type can be used as the wanted type at its index; else no variable is bound. Throws TooComplex. */
+  /** Whether each type fits the wanted type with the same index; if not, no variable is bound. Throws TooComplex. */
   assignAll(types: readonly Type[], wanted: readonly Type[]): boolean {
     const mark = this.#trail.length
     if (this.#assignArgs(types, wanted)) return true
@@ -101,7 +108,7 @@ export class Unifier {
     return withArgs(resolved, args)
   }
 
-  /** Whether two types have the same text. A bound type variable equals only itself. */
+  /** Whether two types have the same text. A type variable, even a bound one, equals only itself. */
   equal(one: Type, other: Type): boolean {
     if (one === other) return true
     if (one.kind !== other.kind || one.kind === 'variable' || one.args.length !== other.args.length)

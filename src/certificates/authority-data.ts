@@ -6,9 +6,7 @@ import { authorityOf, certificatesIn, type KeyedCertificate } from './x509.ts'
 /** The values of a Secret as text. */
 export type SecretData = Readonly<Record<string, string>>
 
-/**
- * The state of the CAs as read from a Secret, and the problems found in it; no problem quotes a value of the Secret.
- */
+/** The state of the CAs as read from a Secret, and its problems, which do not contain values of the Secret. */
 export interface ReadState {
   readonly state: AuthorityState | undefined
   readonly problems: readonly string[]
@@ -80,8 +78,8 @@ export function parseState(data: SecretData): ReadState {
 }
 
 /**
- * A new CA in the form in which the state contains CAs. `longestLeaf` is the longest lifetime of its leaf certificates,
- * in milliseconds. Throws when the certificate is not a CA.
+ * Reads a new CA, for use in an AuthorityState. `longestLeaf` is the longest lifetime, in milliseconds, of the leaf
+ * certificates that the CA signs. Throws when the certificate is not that of a CA, or the key does not match.
  */
 export function signingAuthority(pair: KeyedCertificate, longestLeaf: number): SigningAuthority {
   const read = readAuthority(pair)

@@ -52,7 +52,8 @@ export interface SelfManagedOptions {
   /** Returns the time of the wall clock in Unix milliseconds; Date.now by default. */
   readonly now?: () => number
   /**
-   * Milliseconds by which the wall clock is ahead of the API server's; undefined before an answer with a Date header.
+   * Milliseconds by which the wall clock is ahead of the API server's; undefined until the API server has sent an
+   * answer with a Date header.
    */
   readonly clockOffset: () => number | undefined
 }
@@ -88,8 +89,8 @@ const MOST_ATTEMPTS = 6
 const RETRY = 5_000
 const SOON = 1_000
 /**
- * Milliseconds after which the CAs in memory may be outdated: a replica whose leaf certificate is still valid then
- * signs no new leaf certificate with these CAs.
+ * Milliseconds after which the CAs in memory may be outdated. From then on, a replica whose leaf certificate is still
+ * valid does not sign another with these CAs.
  */
 const STALE = SLACK / 2
 /**

@@ -26,7 +26,7 @@ export interface Client {
 /** A client certificate after its verification by TLS. */
 export interface Peer {
   readonly client: Client | undefined
-  /** The code with which OpenSSL refuses the certificate; undefined when it accepts it. */
+  /** The error code with which OpenSSL refuses the certificate; undefined when OpenSSL accepts the certificate. */
   readonly refusal: string | undefined
 }
 
@@ -86,7 +86,10 @@ export function judgeClient(
   return 'the client certificate is for none of the allowed subjects'
 }
 
-/** The names in a certificate (DER): its common names and its subject alternative names of all text types. */
+/**
+ * Reads a certificate (DER). `names`: its common names, and its subject alternative names of the types DNS, email,
+ * URI and IP address.
+ */
 function clientOf(der: Uint8Array): Client {
   const certificate = new x509.X509Certificate(Uint8Array.from(der))
   const alternatives = certificate.getExtension(x509.SubjectAlternativeNameExtension)

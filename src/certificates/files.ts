@@ -124,7 +124,10 @@ class FileWatcher implements WatchedFiles {
     this.#watcher = undefined
   }
 
-  /** Watches the folder; polls it when watching fails: there are too many watches, or the folder does not exist yet. */
+  /**
+   * Watches the folder. When that fails (too many watches, or the folder does not exist yet), only the regular reads
+   * notice changes.
+   */
   #watch(): void {
     if (this.#watcher !== undefined) return
     try {

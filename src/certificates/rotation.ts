@@ -65,7 +65,7 @@ export type RotationChange =
 export interface RotationStep {
   /** The state to store; the stored object itself when nothing changes. Undefined only if a CA must be made first. */
   readonly state: AuthorityState | undefined
-  /** The differences to the stored state, in order. */
+  /** The changes that turn the stored state into `state`, in the order in which they were applied. */
   readonly changes: readonly RotationChange[]
   /** Whether a CA must be made; then `step` is called again with this CA as `fresh`. */
   readonly wantsFresh: boolean
@@ -341,7 +341,7 @@ class Draft {
 
 /**
  * The CA with which a new leaf must be signed now; undefined when no leaf is due. A leaf with an issue time in the
- * future, from before the clock was corrected, is ignored, because no client accepts it yet.
+ * future, from before the clock was corrected, is replaced, because clients may not accept it yet.
  */
 function signature(
   { current }: AuthorityState,

@@ -1,7 +1,7 @@
 import { isObject } from '../rule/index.ts'
 import type { SecretData } from './authority-data.ts'
 
-/** Stores in a Secret the state that all replicas share. */
+/** Stores in a Secret the CAs that all replicas share, with their keys. */
 export interface SecretStore {
   /** The stored Secret; undefined when it does not exist. */
   read(): Promise<StoredSecret | undefined>
@@ -34,7 +34,7 @@ export interface SecretConnection {
 const CONFLICT = 409
 const NOT_FOUND = 404
 
-/** A store in a Secret of a cluster; it does not change other values of the Secret. */
+/** A store in a Secret of a cluster; an update keeps the values of the Secret that it does not set. */
 export function clusterSecret(
   connection: SecretConnection,
   namespace: string,

@@ -4,7 +4,7 @@ import { createSecureContext } from 'node:tls'
 import type { ServingPair } from './serving-pair.ts'
 import { certificatesIn } from './x509.ts'
 
-/** The result of checking a certificate and its key. No text repeats the key, or what OpenSSL says about it. */
+/** The result of checking a certificate and its key; no text in the result quotes the key or an error of OpenSSL. */
 export interface PairJudgement {
   /** Why the certificate must not be used; absent when it may be used. */
   readonly problem?: string
@@ -51,8 +51,8 @@ function checkPair(chain: Chain, { certificate, key }: ServingPair, now: number)
     throw new PairProblem('tls.key is not the key of the first certificate in tls.crt')
   checkChain(chain)
   chain.forEach((each, index) => checkTimes(each, index, now))
-  // Node's `keyUsage` contains the extended key usages. It may be undefined, which allows any use, although the type
-  // says otherwise.
+  // Node's `keyUsage` contains the extended key usages. A certificate without them allows any use: `keyUsage` is then
+  // undefined, although its type does not say so.
   const usages = leaf.keyUsage as readonly string[] | undefined
   if (usages !== undefined && !usages.includes(SERVER_AUTH))
     throw new PairProblem('the certificate in tls.crt is not for servers (extended key usage serverAuth)')
@@ -96,7 +96,7 @@ function warnAboutNames(leaf: X509Certificate, names: readonly string[]): string
   return missing.length === 0 ? [] : [`the certificate in tls.crt does not name ${missing.join(', ')}`]
 }
 
-/** Warns when ca.crt did not sign the chain: as caBundle, it would make the API server refuse the certificate. */
+/** Warns when ca.crt did not sign the chain: with ca.crt as caBundle, the API server would refuse the certificate. */
 function warnAboutAuthority(chain: Chain, ca: string | undefined): string[] {
   if (ca === undefined || ca.trim() === '') return []
   try {

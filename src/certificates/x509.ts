@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import * as x509 from '@peculiar/x509'
 import { certificateBlocks } from '../rule/index.ts'
 
-/** Milliseconds by which the notBefore of certificates is in the past, so that slow clocks accept them. */
+/** Milliseconds by which the notBefore of a new certificate is in the past: a client's clock may be slow. */
 export const BACKDATE = 60 * 60 * 1_000
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
@@ -134,7 +134,7 @@ async function keyPem(key: KeyPair['privateKey']): Promise<string> {
   return `${x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')}\n`
 }
 
-/** 127 random bits: positive, and practically unique. */
+/** A positive number with 126 random bits, in hexadecimal; practically unique. */
 function serialNumber(): string {
   const bytes = webcrypto.getRandomValues(new Uint8Array(16))
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40

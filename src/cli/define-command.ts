@@ -4,7 +4,7 @@ import { type Environment, readFlags, type Values } from '../configuration/flags
 interface Description {
   readonly name: string
   readonly summary: string
-  /** The forms of the command's arguments, each with a description, which is the summary by default. */
+  /** The forms of the command's arguments, each with a description; the summary describes a form that has none. */
   readonly arguments: readonly (readonly [form: string, does?: string])[]
   /** Words that the command accepts as an argument instead of a file; shells complete them. */
   readonly words?: readonly string[]
@@ -18,7 +18,7 @@ export interface Invocation<F> {
   readonly flags: Values<F>
   /** The arguments that are not flags. */
   readonly names: readonly string[]
-  /** All arguments as given, flags too: some flags have an effect only here, not when the environment sets them. */
+  /** All arguments as given, flags too: some flags have no effect when only the environment sets them. */
   readonly args: readonly string[]
   readonly environment: Environment
 }

@@ -4,9 +4,9 @@ import { getAsset, isSea } from 'node:sea'
 import { fileURLToPath } from 'node:url'
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 
-// Whether the program runs in a clone of the repository. Files that come with the program are in the clone, in the
-// bundle (whose folders all have the same depth), or assets of a single-file executable, made by
-// `generate/executables.ts`.
+// Whether the program runs in a clone of the repository. Files that come with the program are read from the clone,
+// from the bundle (whose folders all have the same depth), or from the assets of a single-file executable, which
+// `generate/executables.ts` makes.
 const IN_CLONE = import.meta.url.endsWith('.ts')
 const WORKERS = {
   'worker.js': IN_CLONE

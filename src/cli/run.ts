@@ -50,7 +50,7 @@ async function runCommand([name, ...args]: readonly string[], environment: Envir
   return EXIT.clean
 }
 
-/** Throws the message for a call without a command: all commands, and `check` if this folder has manifests. */
+/** Throws a UsageError that lists all commands, and suggests `check .` if the working directory has manifests. */
 async function suggest(): Promise<never> {
   const { holdsManifests } = await import('./input/manifests.ts')
   const here = (await holdsManifests('.')) ? `; \`${PROGRAM} check .\` judges the manifests here` : ''

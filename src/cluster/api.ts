@@ -139,7 +139,7 @@ export class Api {
 
   /**
    * Sends a change. Throws as `json` does; no message repeats sent values. A request may arrive twice (see `#send`), so
-   * the API server must refuse it the second time, as it does for a creation or a change with a resourceVersion.
+   * it must have no effect the second time: it is a creation, a deletion, an apply, or has a resourceVersion.
    */
   async write(path: string, sent: SentRequest, signals: readonly AbortSignal[]): Promise<void> {
     try {
@@ -223,7 +223,8 @@ export class Api {
         ...credentials.headers,
         accept: 'application/json',
         'user-agent': 'vmcp-admission',
-        // By default Node sends a DELETE without the length of its body, which the server takes for the next request.
+        // By default Node sends a DELETE without the length of its body, so the server takes the body for the next
+        // request.
         ...(sent && { 'content-type': sent.contentType, 'content-length': Buffer.byteLength(sent.body) }),
       },
     }

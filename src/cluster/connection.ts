@@ -38,7 +38,7 @@ export class ClusterConnection {
     this.#api = new Api(access, this.#times)
   }
 
-  /** Starts an informer for each kind that rules read and each namespace; they update the sink until `stop`. */
+  /** Starts an informer for each kind that rules read, in each namespace; these update the sink until `stop`. */
   startInformers(sink: Sink, { namespaces, logger }: InformersOptions): Informers {
     const stopped = new AbortController()
     const signal = AbortSignal.any([stopped.signal, this.#closed.signal])

@@ -40,12 +40,12 @@ export interface Informers {
   /** Whether the cache has every object of the kind in the namespace: the kind is synced and not forbidden there. */
   knows(kind: string, namespace: string): boolean
   statuses(): readonly InformerStatus[]
-  /** Stops every request and timer at once; no further object is passed on. */
+  /** Stops every request and timer at once; the sink receives no further object. */
   stop(): void
 }
 
 export interface InformersOptions {
-  /** Lists and watches only these namespaces, so that Roles are enough, without ClusterRole; undefined for all. */
+  /** The namespaces to list and watch, for which Roles are enough; undefined for all, which needs a ClusterRole. */
   readonly namespaces?: readonly string[] | undefined
   readonly logger: Logger
 }

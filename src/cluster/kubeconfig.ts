@@ -24,8 +24,8 @@ export function parseKubeconfig(text: string): Record<string, unknown> {
 }
 
 /**
- * The user entry of a kubeconfig, completed with settings that the client library does not handle: `tokenFile`, and a
- * command relative to the folder of the kubeconfig.
+ * The user entry of a kubeconfig, completed with settings that the client library does not handle: `tokenFile`, and
+ * an `exec` command with a path relative to the folder of the kubeconfig.
  */
 export function completed(entry: unknown, folder: string): unknown {
   if (!isObject(entry) || !isObject(entry.user)) return entry
@@ -41,8 +41,8 @@ export function completed(entry: unknown, folder: string): unknown {
 type Content = Pick<KubeConfig, 'clusters' | 'users' | 'contexts' | 'currentContext'>
 
 /**
- * Merges kubeconfigs as client-go does: of several entries with the same name, the first is used, and of several
- * current contexts the first. The client library would refuse such entries, and use the last context.
+ * Merges kubeconfigs as client-go does: the first of several entries with the same name is used, and the first of
+ * several current contexts. The JavaScript client would refuse such entries, and use the last current context.
  */
 export function merged(configs: readonly Content[]): Content {
   const all = <T extends { readonly name: string }>(entriesOf: (config: Content) => T[]): T[] => {
@@ -57,7 +57,7 @@ export function merged(configs: readonly Content[]): Content {
   }
 }
 
-/** Throws an Error when a kubeconfig has two entries with the same name, as kubectl does. */
+/** Throws an Error, as kubectl does, when a single kubeconfig file has two entries with the same name. */
 export function checkNames({ clusters, users, contexts }: Content): void {
   for (const [noun, entries] of Object.entries({ clusters, users, contexts })) {
     const names = entries.map(({ name }) => name)

@@ -25,9 +25,9 @@ const LONGEST_OBJECT = 16 * 1024 * 1024
 const STRETCH = 10
 
 /**
- * Lists page by page, and delivers each page in slices; returns the resourceVersion for the next watch. Throws
- * StatusError at an answer other than 200 (410 when the list expires between two pages), and an Error when an answer is
- * malformed. `selector` has the parameters that select objects, such as `labelSelector`.
+ * Lists page by page, and delivers the resources of each page one by one; returns the resourceVersion for the next
+ * watch. Throws StatusError at an answer other than 200 (410 when the list expires between two pages), and an Error
+ * when an answer is malformed. `selector` has the parameters that select objects, such as `labelSelector`.
  */
 export async function list(
   api: Api,
@@ -72,7 +72,7 @@ function oneAtATime<T>(api: Api, work: () => Promise<T>): Promise<T> {
   return done
 }
 
-/** Delivers the resources of a page in slices, at least one empty slice, and yields to the event loop in between. */
+/** Delivers resources one by one (an empty array if there are none), and yields to the event loop in between. */
 async function deliverSlowly(
   resources: readonly unknown[],
   signal: AbortSignal,

@@ -69,9 +69,10 @@ export class Registrations {
   }
 
   /**
-   * Writes the webhook configuration with a forced server-side apply. It keeps fields that only other field managers
-   * set, such as a webhook that they added, or the Service in a clientConfig where this server sets a URL. The merge
-   * patch `displacing` replaces such fields first, unless the configuration has changed since it was read.
+   * Writes the webhook configuration with a forced server-side apply. An apply leaves fields that only other field
+   * managers set, such as a webhook that they added, or the Service in a clientConfig where this server sets a URL.
+   * `displacing` is a merge patch that replaces such fields; it is sent before the apply, and has no effect when the
+   * configuration has changed since it was read.
    */
   async applyConfiguration(configuration: Stored, displacing?: Stored): Promise<void> {
     const plural = PLURALS[String(configuration.kind)] ?? ''
@@ -185,7 +186,7 @@ function leaseOf(stored: Stored): StoredLease {
   }
 }
 
-/** The latest time in the managedFields of an object. All have the same format, so texts can be compared. */
+/** The latest time in the managedFields of an object. All times have the same format, so texts can be compared. */
 function lastOf(managed: unknown): string {
   const entries: readonly unknown[] = Array.isArray(managed) ? managed : []
   return entries.reduce<string>((last, each) => {

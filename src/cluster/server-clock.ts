@@ -19,9 +19,9 @@ export class ServerClock {
   }
 
   /**
-   * Milliseconds by which a wall clock is at least ahead of the API server's (negative: behind); 0 when they may agree,
-   * given whole seconds and the time for the request. Undefined before the first answer with a Date. Between answers
-   * the monotonic clock continues the API server's time, so that a jump of the wall clock is noticed.
+   * The fewest milliseconds by which a wall clock is ahead of the API server's (negative: behind); 0 when both may
+   * agree, because a Date has whole seconds and the request took time. Undefined before the first answer with a Date.
+   * Between answers the monotonic clock continues the API server's time, so that a jump of the wall clock is noticed.
    */
   offset(wall = Date.now(), monotonic = performance.now()): number | undefined {
     if (this.#stamp === undefined) return undefined

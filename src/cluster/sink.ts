@@ -27,10 +27,10 @@ export interface Sink {
   lacks(kind: Kind, namespace: string | undefined): boolean
 }
 
-/** Receives all resources of a kind page by page, so that they are never all in memory. */
+/** Receives all resources of a kind in parts, so that they are never all in memory. */
 export interface Replacement {
   /**
-   * Receives the resources of the next page. They are as recent as the resources that `put` receives, so they may be
+   * Receives the next resources of the list. They are as recent as the resources that `put` receives, so they may be
    * used before `commit`.
    */
   add(resources: readonly unknown[]): void

@@ -1,8 +1,6 @@
 /** Durations in milliseconds; an actual watch or pause lasts a random time between 75 % and 100 % of the value. */
 export interface Times {
-  /**
-   * The duration of a watch that the API server is asked for (`timeoutSeconds`); client-go asks for 5 to 10 minutes.
-   */
+  /** The duration (`timeoutSeconds`) that is requested for a watch; client-go requests 5 to 10 minutes. */
   readonly watch: number
   /**
    * The longest time without an event or a bookmark before a watch is opened again from the last known resourceVersion.

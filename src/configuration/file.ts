@@ -4,7 +4,7 @@ import type { WrittenConfiguration } from './file-schema.ts'
 /** The name of the configuration file, which is in the folder of the manifests or in a folder above it. */
 export const FILE_NAME = 'vmcp-admission.yaml'
 
-/** Whether a file of this name contains a manifest, such as one that installs the webhook, not a configuration. */
+/** Whether the text of a `vmcp-admission.yaml` is a manifest, such as one that installs the webhook. */
 export const isManifest = (text: string): boolean => /^apiVersion\s*:/m.test(text) && /^kind\s*:/m.test(text)
 
 export interface FileExemption extends Exemption {
@@ -37,6 +37,6 @@ export const NO_CONFIGURATION: Configuration = {
   placeholders: [],
 }
 
-/** Whether an exemption is still valid at the time `now`, in Unix milliseconds; its last day ends in UTC. */
+/** Whether an exemption is still valid at the time `now` (Unix milliseconds); its last day ends at midnight UTC. */
 export const holdsAt = ({ expires }: FileExemption, now: number): boolean =>
   expires === undefined || now < Date.parse(`${expires}T00:00:00Z`) + 24 * 3_600_000

@@ -60,7 +60,7 @@ export const chosenProfile = (flags: Pick<Flags, 'profile'>, { profile }: Config
 
 /**
  * The settings from the flags and the configuration file, without exemptions that are expired at `now` (Unix
- * milliseconds). Severities of flags come last, to take precedence.
+ * milliseconds). Severities from flags come last, because the last one takes precedence.
  */
 export function chosenSettings(flags: Flags, configuration: Configuration, now: number): Settings {
   const { severities, exemptions, leftOut } = configuration

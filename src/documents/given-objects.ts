@@ -37,8 +37,8 @@ export function kindOf(value: unknown, { group }: DocumentReading): Kind | undef
 }
 
 /**
- * A state that contains only these documents. It treats all Secrets as not read, because files seldom contain them, and
- * also the ConfigMaps of a namespace for which the files contain none.
+ * A cluster state that contains only these documents. Secrets that they lack count as unknown, not as missing,
+ * because files seldom contain Secrets; so do the ConfigMaps of a namespace for which the files contain no ConfigMap.
  */
 export function stateOf(
   values: readonly unknown[],
@@ -88,7 +88,7 @@ export function putAll(state: ClusterState, values: readonly unknown[], reading:
   }
 }
 
-/** The kinds of objects of which only facts are stored, each with the function that extracts the facts. */
+/** The kinds of which the state stores only facts that rules read, not the objects; each with its extractor. */
 const FACTS = {
   Secret: secretFacts,
   ConfigMap: configMapFacts,
@@ -103,15 +103,16 @@ function factsKindOf(value: unknown, { group }: DocumentReading): keyof typeof F
   return apiVersion === 'v1' && (kind === 'Secret' || kind === 'ConfigMap') ? kind : undefined
 }
 
-/** Whether a deployment tool will replace the text of a Secret, because it has a placeholder or is a path in `<…>`. */
+/** Whether a deployment tool will replace a text of a Secret: one with a placeholder, or of the form `<path>`. */
 const isFilled =
   ({ placeholders }: DocumentReading) =>
   (text: string): boolean =>
     holdsPlaceholder(text, placeholders) || /^<[^]*>$/.test(text)
 
 /**
- * Returns a function that says, for a kind and namespace, whether objects that are unknown before deployment may exist:
- * a placeholder in a name or namespace can become any text, and one in a backend's group any group (decision 28).
+ * Returns a function that says whether a namespace may contain objects of a kind that are unknown before deployment:
+ * a placeholder in the name or namespace of an object can become any text, and a placeholder in the group reference
+ * of a backend can become any MCPGroup (decision 28).
  */
 export function kindsNotKnown(
   values: readonly unknown[],

@@ -8,7 +8,7 @@ export interface NotJudged {
   /** The field that the message is about; empty for the whole document. */
   readonly at: readonly (string | number)[]
   readonly detail: string
-  /** Set when the document certainly belongs to the API group of the operator; otherwise the message is only a note. */
+  /** The finding, if the document was certainly meant to be of a judged kind; without it, users get only a note. */
   readonly finding?: Finding
   readonly resource: Resource
 }

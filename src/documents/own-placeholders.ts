@@ -2,8 +2,8 @@
 export type FindPlaceholder = (text: string) => string | undefined
 
 /**
- * Returns a function that finds the listed placeholders, in which `*` stands for a name; undefined when none is listed.
- * Its time is linear in the length of the text, for any placeholders.
+ * Returns a function that finds the listed placeholders; undefined when none is listed. A `*` in a placeholder stands
+ * for a name: letters, digits, `_`, `.` and `-`. The time is linear in the length of the text, for any placeholders.
  */
 export function placeholderFinder(placeholders: readonly string[]): FindPlaceholder | undefined {
   const patterns = placeholders.map((placeholder) => placeholder.split('*'))
@@ -24,13 +24,13 @@ interface Found {
 }
 
 /**
- * The first match of a placeholder: `literals`, its texts before, between and after the `*`, in order, with names
- * between them. Of several matches with the same start, the longest.
+ * The first match of a placeholder in a text. `literals` are the parts of the placeholder between its `*`; a match
+ * has these literals in order, with a name between each two. Of several matches with the same start, the longest.
  */
 function firstIn(text: string, literals: readonly string[]): Found | undefined {
   const names = endsOfNames(text)
-  // The matches of the literals after the current literal, with the names between them, ordered by start. The loop goes
-  // from the last literal to the first.
+  // The loop goes from the last literal to the first. `behind` has the matches of the rest of the placeholder, which
+  // begins with the literal after the current one; they are ordered by start.
   let behind: { readonly starts: readonly number[]; readonly ends: readonly number[] } | undefined
   for (const literal of literals.toReversed()) {
     const starts: number[] = []
@@ -54,7 +54,7 @@ function firstIn(text: string, literals: readonly string[]): Found | undefined {
   return { start, end }
 }
 
-/** For each index of a text, the end of the name around it; the index itself when it is not in a name. */
+/** For each index of a text, the end of the name (`[\w.-]+`) that contains it; the index itself when no name does. */
 function endsOfNames(text: string): Uint32Array {
   const ends = new Uint32Array(text.length + 1)
   ends[text.length] = text.length

@@ -4,21 +4,24 @@ import { type Finding, isObject, MOST_FINDINGS, type Resource, type Segment } fr
 import type { FindPlaceholder } from './own-placeholders.ts'
 import { fieldOf, isKeyOfMap, type SchemaNode, segmentsOf } from '../shape/index.ts'
 
-/** A string with a placeholder that a deployment tool should have replaced (decision 28, specification 5.3). */
+/** A placeholder in a string or map key that a tool should have replaced (decision 28, specification 5.3). */
 export interface Placeholder {
   readonly at: readonly Segment[]
   /** The placeholder as written: `${REGION}`. */
   readonly text: string
-  /** The paths of the members of a map whose keys contain placeholders; absent for a placeholder in a string. */
+  /** For a map: the paths of its members with a placeholder in their key. Absent for a placeholder in a string. */
   readonly members?: readonly (readonly Segment[])[]
 }
 
 const PLACEHOLDER = /\$\{[A-Za-z_]\w*\}|\$[A-Za-z_]\w*|\{\{[^{}]*\}\}|<[A-Z][A-Z0-9_-]*>/
-/** Placeholders in a matcher: not `$NAME`, nor `{{ … }}` inside other text, which may be part of the CEL expression. */
+/**
+ * The placeholders that are searched in a matcher. `$NAME`, and `{{ … }}` inside other text, are not: they may be
+ * part of the CEL expression.
+ */
 const IN_EXPRESSION = /\$\{[A-Za-z_]\w*\}|<[A-Z][A-Z0-9_-]*>|^\s*\{\{[^{}]*\}\}\s*$/
 /**
- * Placeholders in fields that the specification does not name: not `$NAME`, which may be shell there, and not `{{ …
- * }}`, which may be a template for run time.
+ * The placeholders that are searched in fields that the specification does not name. `$NAME` and `{{ … }}` are not:
+ * there they may be shell code, or a template for run time.
  */
 const IN_OPEN_FIELD = /\$\{[A-Za-z_]\w*\}|<[A-Z][A-Z0-9_-]*>/
 
@@ -29,15 +32,15 @@ const SIGNS = ['$', '<', '{{', '\\u00']
 export const mayHoldPlaceholders = (json: string): boolean => SIGNS.some((sign) => json.includes(sign))
 
 /**
- * Whether the value of a field that the specification names contains a placeholder; `own` finds the placeholders that
- * the configuration file defines.
+ * Whether `text` contains a placeholder of any common form, or one that the configuration file defines (`own`). Not
+ * for matchers and fields outside the specification, where some of these forms may have another meaning.
  */
 export const holdsPlaceholder = (text: string, own?: FindPlaceholder): boolean =>
   PLACEHOLDER.test(text) || own?.(text) !== undefined
 
 /**
- * The placeholders in the strings of the spec: the first one of each string, in at most a thousand strings. A map with
- * placeholders in its keys comes before the placeholders inside it, because its members are unknown.
+ * The placeholders in the strings and map keys of the spec: the first one of each string, and one for all keys of a
+ * map, before the placeholders inside the map. At most `MOST_FINDINGS` in all.
  */
 export function placeholdersIn(kind: Kind, { spec }: Resource, own?: FindPlaceholder): Placeholder[] {
   const found: Placeholder[] = []

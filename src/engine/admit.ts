@@ -15,7 +15,7 @@ import type { Prepared } from './world.ts'
 /** With a request body of at least this many characters, the judgement yields to other requests after each rule. */
 const LARGE = 64 * 1024
 
-/** The verdict on a write by the cached objects, and a method to repeat it with objects from the API server. */
+/** The verdict on a write, judged with cached objects, and a method to judge it with objects from the API server. */
 export interface Admission extends ObjectJudgement {
   /**
    * The other objects to read from the API server, because the verdict depends on them and they may have changed, or
@@ -23,8 +23,8 @@ export interface Admission extends ObjectJudgement {
    */
   readonly unconfirmed: readonly ObjectName[]
   /**
-   * Repeats the verdict with the objects that were read. Adds a warning when one of them could not be read, or when the
-   * cache lacks objects of the namespace.
+   * Judges the write again with the objects in `read`. Adds a warning when the cache lacks objects of the namespace,
+   * or when an object that the cache lacks, or has only in part, is not in `read`.
    */
   with(read: Confirmed): Steps<Admission>
 }
@@ -65,8 +65,8 @@ function* judgedWith(
 }
 
 /**
- * Returns a callback that adds to `lacking` each object, other than the submitted one, that is cached without some of
- * its fields.
+ * Returns a callback that receives each object that is cached without some of its fields, and adds it to the map
+ * `lacking` unless it is the submitted object.
  */
 const noting =
   (lacking: Map<string, ObjectName>, { kind, name }: Submission) =>
@@ -74,14 +74,14 @@ const noting =
     if (other.kind !== kind || other.name !== name) lacking.set(nameKey(other), other)
   }
 
-/** The verdict that admits a write that no rule judges. */
+/** Admits a write that is not judged: without findings, and certain, because no other object has to be read. */
 const CERTAIN: Admission = {
   ...ADMITTED,
   unconfirmed: [],
   with: () => certainly(CERTAIN),
 }
 
-/** Returns an admission as `Steps`, the type of work that can pause, without any pause. */
+/** Wraps a finished admission in `Steps` (work that can pause); these steps never pause. */
 function* certainly(admission: Admission): Steps<Admission> {
   return admission
 }
@@ -142,7 +142,7 @@ const withoutAdvice = (verdict: ObjectJudgement): ObjectJudgement => ({
   warnings: verdict.warnings.filter(({ severity }) => severity !== 'advice'),
 })
 
-/** The objects that the submitted object refers to and that are not cached because the cache is full. */
+/** The objects that the submitted object refers to and that are not cached, perhaps because the cache is full. */
 function leftOut(
   { state }: Prepared,
   { namespace, name, object, operation }: Submission,
@@ -160,8 +160,8 @@ function leftOut(
 }
 
 /**
- * The objects on which the verdict depends (first the objects of errors), then the objects in `lacking`, which are not
- * cached or only in part; without repeats, and without objects that were just read.
+ * The objects to read before the verdict is certain: those on which errors depend, those on which warnings depend,
+ * and those in `lacking` (not cached, or only in part). Without repeats, and without objects that were just read.
  */
 function unconfirmedOf(
   { errors, warnings }: Verdict,
@@ -180,7 +180,10 @@ function unconfirmedOf(
 
 const OTHERS_KNOWN = 'others-known'
 
-/** Adds a warning to the verdict when the object `missed` was not read, or the cache lacks objects of the namespace. */
+/**
+ * Adds a warning to the verdict when the cache lacks objects of the namespace, or when an object that is not cached,
+ * or only in part, was not read either (`missed`).
+ */
 function doubted(
   { state, world: { settings } }: Prepared,
   { namespace }: Submission,

@@ -25,8 +25,8 @@ function missing({ world, state, version }: Prepared, submission: Submission): r
   const { mistyped, resource } = shape(kind, object, contents)
   if (mistyped || resource === undefined) return []
   const own = defaultsFor(kind, object, namespace)
-  // An object missing from the cache may determine another subject provider, so no default that depends on other
-  // objects is written.
+  // While the cache lacks objects, no default that depends on other objects is written: with the missing objects the
+  // default of `subjectProviderName` may be another provider.
   if (!state?.knowsWholeNamespace(namespace)) return own
   const cluster = overlay(state.in(namespace, version), { kind: kind.kind, name }, resource)
   const { serviceAccountAudience } = defaults

@@ -11,7 +11,10 @@ import {
 } from '../rule/index.ts'
 import { type Ignore, type Ignored, type Settings, severityAt } from './settings.ts'
 
-/** The decision on a resource: it is denied when there is an error. Errors and warnings are sorted by `compareFindings`. */
+/**
+ * The decision on a resource, which is denied when there is an error. Errors and warnings are sorted by
+ * `compareFindings`.
+ */
 export interface Verdict {
   readonly errors: readonly Finding[]
   readonly warnings: readonly Finding[]
@@ -21,7 +24,7 @@ export interface Verdict {
   readonly failures: readonly Finding[]
   /** Findings removed from the verdict by an exemption or an ignore; they are counted. */
   readonly ignored: readonly Ignored[]
-  /** Ignores in the manifest that name a finding but have no effect, because the settings do not allow them. */
+  /** The ignores in the manifest that have no effect on their finding, because the settings do not allow them. */
   readonly refusedIgnores: readonly Ignore[]
 }
 
@@ -53,7 +56,7 @@ interface WeighedObject {
  */
 export interface Confirmed {
   has(name: ObjectName): boolean
-  /** Adds to the cluster the Secrets that were read for this review only. */
+  /** Returns the cluster with the objects that were read but are not in the cache, such as Secrets. */
   with(cluster: Cluster): Cluster
 }
 
@@ -90,9 +93,9 @@ interface Circumstances {
 }
 
 /**
- * Makes the verdict from findings that have the severities of the settings, in these steps: the ratchet, which turns
- * errors that the replaced object has too into warnings (decision 8), errors that depend on other objects (decision 9),
- * the mode, sorting.
+ * Makes the verdict from findings that have the severities of the settings. First the ratchet turns errors that the
+ * replaced object has too into warnings (decision 8). Then errors that depend on other objects may become warnings
+ * (decision 9), and in the mode `warn` all errors do. Last, the findings are sorted.
  */
 export function decide(
   { weighed, value }: WeighedObject,
@@ -158,9 +161,9 @@ function excuseStored(
 }
 
 /**
- * Counts the errors of the stored object, for the ratchet, by subject (`ErrorSubject`: words that say what an error is about).
- * The counts are in a tree with a level for each word, because a thousand joined texts would each have a copy of the
- * same long word.
+ * Counts the errors of the stored object, for the ratchet, by subject (`ErrorSubject`: the words that say what an
+ * error is about). The counts are in a tree with a level for each word: with joined words as keys, a thousand
+ * subjects that contain the same long word would have a thousand copies of it.
  */
 class Tally {
   readonly #root: Counted = { count: 0, next: new Map() }
@@ -206,10 +209,10 @@ interface Counted {
 const COMPARES_NO_VALUE = new Set(['required', 'forbidden'])
 
 /**
- * The subjects by which the ratchet recognises an error: the subjects that the rule gives in `about`, or else a single
- * subject, made of the id, the type of the error, the path without list indexes, the other objects and the value (only
- * whether it is a list or an object, if it is one). The finding "and more" of a rule is one subject, because the errors
- * behind it are unknown; the finding "not judged further" has no subject, because the errors behind it may be new.
+ * The subjects by which the ratchet recognises an error. The rule may list them in `about`. Otherwise there is one
+ * subject, made of the id, the type of the error, the path without list indexes, the objects that the error depends
+ * on, and the value (of a list or an object only its type). A finding "and more" has one subject for all errors that
+ * it stands for, because they are unknown. The finding "not judged further" has none: its errors may be new.
  */
 function subjectsOf({ id, error, more }: Finding, object: unknown): readonly Thing[] {
   if (more) return id === NOT_JUDGED ? [] : [['more', id]]

@@ -77,7 +77,7 @@ function readNode({
   }
 }
 
-/** Adds the missing fields below `at`, a shared stack of segments that is copied only for an added field. */
+/** Adds to `added` the missing fields below `at`, a shared stack of segments that is copied only for such a field. */
 function complete(
   { properties, items, values }: SchemaDefaults,
   value: unknown,

@@ -5,9 +5,10 @@ import { andMore, type Finding, isObject, MOST_FINDINGS, pathText, type Segment 
 import { fieldOf, type SchemaNode } from '../shape/index.ts'
 
 /**
- * The missing fields that every known release requires, when the user names no release and none is installed. They are
- * errors in fields that the specification does not describe, and warnings elsewhere, where the specification accepts
- * the object. Only v1beta1 is judged: v1alpha1 objects may be for older releases with other fields.
+ * The missing fields that every known release requires, when the user names no release and none is installed. A
+ * missing field is an error when the specification does not describe the object that lacks it; otherwise a warning,
+ * because the specification accepts the object. Only v1beta1 is judged: v1alpha1 objects may be for older releases
+ * with other fields.
  */
 export function missingFields(
   kind: Kind,

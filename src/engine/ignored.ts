@@ -22,7 +22,10 @@ const ALLOWED_IGNORES = { comment: 'all', annotation: 'warnings' } as const
 export const allowedIgnores = ({ allowIgnores }: Settings, written: Ignore['written']): AllowedIgnores =>
   allowIgnores === 'by default' ? ALLOWED_IGNORES[written] : allowIgnores
 
-/** Ids of findings that cannot be ignored: about parts not judged, refusals by the API server, and wrong ignores. */
+/**
+ * Ids of findings that cannot be ignored. Each says that something was not judged, that an API server refuses the
+ * object, or that an ignore has no effect.
+ */
 const NEVER_IGNORED: ReadonlySet<string> = new Set([
   ...FIXED,
   'api-server-accepts',
@@ -128,7 +131,10 @@ export function ignoresIn(object: unknown, group: string): { ignores: Ignore[]; 
   return { ignores, problems }
 }
 
-/** Splits the text `ID: reason` of an ignore. For a text with a line break inside, id and reason are empty. */
+/**
+ * Splits the text `ID: reason` of an ignore. A text with a line break inside is not valid: id and reason are then
+ * empty, so that the ignore has no effect.
+ */
 export function ignoreOf(line: string): { readonly id: string; readonly reason: string } {
   const [id = ''] = /^[\w-]{0,80}/.exec(line) ?? []
   const rest = line.slice(id.length).trimStart()
@@ -192,8 +198,8 @@ const ASKED_FOR: ReadonlySet<string> = new Set<string>([
 ])
 
 /**
- * Whether every run over a cluster, or over files, reports this id when the mistake exists: only then does the absence
- * of a finding prove that there is no mistake.
+ * Whether every run over a cluster, or over files, looks for findings with the id `named`: only then does a run that
+ * reports none prove that an ignore or exemption of this id has no use.
  */
 export function isAlwaysFound(named: string, where: 'cluster' | 'files'): boolean {
   const id = presentId(named)

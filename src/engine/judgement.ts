@@ -27,7 +27,7 @@ export interface JudgedSubject {
 interface Case extends JudgedSubject {
   /** The object as given, including its annotation with ignores. */
   readonly object: unknown
-  /** Ignores from outside of the annotation, such as comments. */
+  /** The ignores that are not in the annotation of the object, but in comments of its file. */
   readonly ignores: readonly Ignore[]
   readonly dryRun: boolean
   readonly confirmed: Confirmed | undefined
@@ -38,8 +38,9 @@ interface Case extends JudgedSubject {
 }
 
 /**
- * Makes findings within the budget. Always an arrow function, never a generator function that is made for each review:
- * V8 keeps a map (hidden class) of each, and all that it closes over, until the next full garbage collection.
+ * Makes findings within the budget. Always an arrow function, not a generator function: V8 keeps a map (hidden class)
+ * for every generator function that a review creates, with all that it closes over, until the next full garbage
+ * collection.
  */
 type Find = (budget: Budget) => Steps<readonly Finding[]>
 

@@ -9,7 +9,7 @@ export interface StrictGroup {
 /**
  * The warnings that `strict` turns into errors: the warnings of rules whose every finding is certainly a mistake. A
  * rule stays a warning if the user may mean the setting (storage in memory, an anonymous server), if a later apply can
- * correct it (a missing reference), or if a change has to pass through the reported state.
+ * correct it (a missing referenced object), or if the reported state is a necessary step of some change.
  */
 export const STRICT: readonly StrictGroup[] = [
   {

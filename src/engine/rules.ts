@@ -24,7 +24,7 @@ import {
   valueAt,
 } from '../rule/index.ts'
 
-/** The rules of one schema, and the path at which a resource contains this schema. */
+/** The rules of one schema, and the path `at` in a resource that leads to the value with this schema. */
 export interface RulesAt {
   readonly at: readonly Segment[]
   readonly rules: readonly Rule[]
@@ -40,8 +40,8 @@ export interface Surroundings {
   /** The stored resource, for an update; without parts of a wrong JSON type. */
   readonly old?: () => Resource | undefined
   /**
-   * Which warnings that the operator will certainly fail (`isOutage`) become errors: all, or those that do not depend
-   * on other objects. Absent when no release is known.
+   * Which of the warnings that announce a certain failure of the operator (`isOutage`) become errors: all of them, or
+   * only those that do not depend on other objects. Absent when no release is known: then they stay warnings.
    */
   readonly outages?: 'all' | 'of the object alone' | undefined
   /** Returns the severity of a finding according to the settings; when absent, the rule determines the severity. */
@@ -169,7 +169,7 @@ function runRule(
       counts.set(weight, count)
       if (count <= MOST_FINDINGS) findings.push(finding)
       else if (count === MOST_FINDINGS + 1) findings.push(andMore(finding))
-      // A setting for a path may make later findings errors: then the loop continues.
+      // While a setting for a path may still make a later finding an error, too many warnings do not end the loop.
       if (count > MOST_FINDINGS && (severityOf === undefined || weight === 'error')) break
     }
   } catch (failure) {

@@ -81,7 +81,7 @@ export const DEFAULT_SETTINGS: Settings = {
 /** Ids whose severity no setting can change: such an error says that part of the object was not judged at all. */
 export const FIXED: ReadonlySet<string> = new Set(['schema-type', 'request-kind-agrees', NOT_JUDGED])
 
-/** The severity of a finding at a place, given the severity of its rule. */
+/** The severity that the settings give to a finding at a path in a namespace; by default `severity`, of its rule. */
 export function severityAt(
   settings: Settings,
   finding: Pick<Finding, 'id' | 'constraint'> & {
@@ -122,12 +122,18 @@ export const isPlace = (path: string, at: readonly Segment[]): boolean => {
   return places.includes(path) || PARTS.some((part) => places.includes(`${part}.${path}`))
 }
 
-/** The paths of embedded authorization servers, which docs/fields.md lists once: paths in settings may begin there. */
+/**
+ * The paths of embedded authorization servers. docs/fields.md lists their fields once, so a path in a setting may be
+ * relative to them.
+ */
 const PARTS: readonly string[] = KINDS.flatMap(({ parts }) =>
   parts.filter(({ schema }) => schema === EmbeddedAuthServer).map(({ at }) => pathText(at)),
 )
 
-/** The path of a field in the notation of docs/fields.md: each key of a map is `.<name>`. */
+/**
+ * The path of a field as in docs/fields.md, with the literal text `<name>` for each map key:
+ * `spec.outgoingAuth.backends.<name>.type`.
+ */
 const pathOfField = (at: readonly Segment[]): string =>
   pathTextWithoutIndexes(at.map((segment) => (typeof segment === 'object' ? '<name>' : segment)))
 
@@ -163,8 +169,8 @@ export function problemWithPath(path: string): string | undefined {
 }
 
 /**
- * Whether some kind has the field. A path that no kind has is accepted too, if a kind that has the longest start of the
- * path allows any field after that start.
+ * Whether some kind has the field. Another path is accepted too, if its longest prefix that is a field of some kind
+ * allows any fields below it.
  */
 function isPathOfAKind(path: string): boolean {
   const steps = stepsIn(path)

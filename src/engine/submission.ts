@@ -3,7 +3,7 @@ import type { Kind } from '../kinds/kind.ts'
 import { deepEqual, type Finding, isObject, type ObjectName } from '../rule/index.ts'
 import type { Contents } from '../shape/index.ts'
 
-/** A request to store or delete an object: of the API server, an audit log, or an apply of a file. */
+/** A request to store or delete an object: from the API server, from an audit log, or from the apply of a file. */
 export interface Submission {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
   readonly group: string
@@ -50,7 +50,7 @@ export const submissionOf = (
   oldObject,
 })
 
-/** The kind of a submission; undefined when its API group is not ours, or when its kind is not known. */
+/** The kind of a submission; undefined when its API group is not the group `ours`, or when its kind is not known. */
 export const kindOfSubmission = ({ group, kind }: Submission, ours: string): Kind | undefined =>
   group === ours ? kindNamed.get(kind) : undefined
 

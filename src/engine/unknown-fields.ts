@@ -38,10 +38,10 @@ interface Reading {
 }
 
 /**
- * Unknown fields of a resource in a file; a webhook does not see any, because the API server drops them. `findings`:
- * fields that the installed release lacks or, when it is unknown, that neither the specification nor a known release
- * has (decision 2); they are warnings where no release describes the object around the field. `newer`: fields that a
- * newer release introduced.
+ * Unknown fields of a resource in a file; a webhook does not see any, because the API server drops them. `findings`
+ * are about fields that the installed release lacks or, when that release is not known, that neither the
+ * specification nor a known release has (decision 2). They are warnings in an object that no release describes.
+ * `newer`: fields that a newer release introduced.
  */
 export function unknownFields(
   kind: Kind,
@@ -86,8 +86,8 @@ interface Known {
    */
   readonly released: KnownField | undefined
   /**
-   * The release that introduced the nearest enclosing field that the specification lacks; undefined without such a
-   * field.
+   * The release that introduced the nearest field around this path that the specification lacks; undefined when the
+   * specification has all fields around it.
    */
   readonly since: string | undefined
 }
@@ -204,8 +204,8 @@ const MAY_BE_DROPPED = 'a cluster whose CRD does not know it drops or refuses it
 const SHORTEST = 4
 
 /**
- * The fix that renames a field to a similar name; undefined when that name was not certainly meant, because the field's
- * name is short or only the beginning of it.
+ * The fix that renames an unknown field to the known name `near`; undefined when `near` was not certainly meant,
+ * because the unknown name is short or only the beginning of `near`.
  */
 function fixOf(
   at: readonly Segment[],

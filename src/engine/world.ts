@@ -7,7 +7,7 @@ import type { WrittenDefaults } from './defaults.ts'
 import { isAbout, readVersion } from './yielding.ts'
 import { type Settings, severityByPlace } from './settings.ts'
 
-/** Everything but the object that a verdict depends on. No field is optional: each has a value for "not known". */
+/** What a verdict depends on besides the judged object. No field is optional: each has a value for "not known". */
 export interface World {
   readonly group: string
   readonly settings: Settings

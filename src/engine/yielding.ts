@@ -30,8 +30,8 @@ interface Situated {
 
 /**
  * Adapts findings to the installed release (decision 3): when the release lacks the violated constraint, the error
- * becomes a warning that says what the release does, or is removed if that is what the author wants. When no release is
- * known, missing fields that every known release requires are added.
+ * becomes a warning that says how the release treats the value, or is removed if the author of the object wants that
+ * treatment. When no release is known, adds findings about missing fields that every known release requires.
  */
 export function yielding(
   findings: readonly Finding[],
@@ -71,9 +71,9 @@ const INSTEAD = new Map(
   allRules().flatMap(({ id, instead }) => (instead === undefined ? [] : [[id, instead] as const])),
 )
 
-/** How a release without the constraint treats the value; undefined when that is what the author wants. */
+/** How a release without the constraint treats the value; undefined when the author of the object wants just that. */
 function insteadOf(keyword: string, value: unknown): string | undefined {
-  // The missing field is the spec: CRDs require all other fields that the specification requires.
+  // The missing field is `spec`: the CRD of every release requires all other fields that the specification requires.
   if (keyword === 'required') return 'stores the object, which configures nothing'
   if (keyword === 'minLength') return 'stores the empty text, which names nothing at run time'
   return keyword === 'enum' && value === 'obo'
@@ -82,8 +82,8 @@ function insteadOf(keyword: string, value: unknown): string | undefined {
 }
 
 /**
- * False for warnings about bounds in fields of newer releases (decision 3): the installed release's CRD is checked for
- * these bounds instead.
+ * False for a warning of a schema: it is about a bound in a field of a newer release (decision 3), and the bounds in
+ * the CRD of the installed release are checked instead.
  */
 const isOfSpecification = ({ id, severity }: Finding): boolean =>
   severity !== 'warning' || !id.startsWith('schema-')
@@ -147,8 +147,8 @@ export function folded(findings: readonly Finding[], refused: readonly Finding[]
 }
 
 /**
- * Rules about mistakes that a CRD refuses too, each with a pattern for the message of the CRD. Rules with `toldBy: 'API
- * server'` need no pattern.
+ * Rules about mistakes that a CRD refuses too, each with a pattern for the message of the CRD. A rule whose failure
+ * has `reportedBy: 'API server'` needs no pattern.
  */
 const SAID_BY_CRD: Readonly<Record<string, RegExp>> = {
   'assertion-policy-accepted': /maxAssertionAge must be greater|duplicate subjects/,

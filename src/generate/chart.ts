@@ -30,8 +30,8 @@ export function* chart(): Iterable<GeneratedFile> {
 }
 
 /**
- * The ids, paths and keys that are valid in severity settings. The chart refuses all others, because the server would
- * not start with them.
+ * The rule ids and field paths that severity settings may name, and the keys of the configuration file. The chart
+ * refuses all others, because the server would not start with them.
  */
 function severities(): GeneratedFile {
   const paths = new Map<string, boolean>()

@@ -12,8 +12,8 @@ import { crd } from '../registration/index.ts'
 import { SECTIONS } from './specification.ts'
 
 /**
- * The owner of a statement enforces it: a rule or engine id, keywords of a field, or a part of the CRD of
- * MCPExternalAuthConfig.
+ * An owner enforces a statement of the specification. It is a rule (or an id of the engine), the JSON Schema keywords
+ * of a field, or a part of the CRD of MCPExternalAuthConfig.
  */
 export type Owner =
   | { readonly rule: string }
@@ -81,7 +81,7 @@ function statementsIn(sources: readonly Source[]): Statement[] {
   return sources.filter((source) => typeof source !== 'string')
 }
 
-/** The statements of the specification about a field and, for a list, about its items; each with its owner. */
+/** The statements of the specification about a field or its list items, each with the keywords that enforce it. */
 function ownedByField({ kind }: Kind, field: Field): Owned[] {
   const { node, path } = field
   const owned = (holder: SchemaTree, owner: Owner) =>
@@ -140,8 +140,8 @@ function constraintProblems(): string[] {
 }
 
 /**
- * Problems of objects in the schemas of the kinds: `source`, the section of the specification that defines the fields
- * of the object, does not exist or is missing (a whole resource and an object marked `open` may lack it).
+ * Problems of objects in the schemas of the kinds. The `source` of an object is the section of the specification that
+ * defines its fields. It must exist, and only a whole resource and an object marked `open` may have none.
  */
 function schemaProblems(): string[] {
   const problems: string[] = []

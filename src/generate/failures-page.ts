@@ -11,10 +11,7 @@ The consequence decides the severity. What does not start, denies everyone, lets
 where the manifest alone shows it, else a warning; what degrades is a warning or advice. Where the release is named or installed,
 warnings of what fails for certain are errors ([decision 9](decisions.md#decision-9)).`
 
-/**
- * Who reports a failure to the user, the latest first: nobody, the container at its start, the operator, the API
- * server.
- */
+/** Who reports a failure to the user; ordered from never (nobody) to at once (the API server). */
 const REPORTED: readonly {
   readonly by: KnownFailure['reportedBy']
   readonly title: string

@@ -61,7 +61,10 @@ const namesIn = (versions: Versions): readonly string[] => [
   ...new Set(versions.flatMap(([, { properties = {} }]) => Object.keys(properties))),
 ]
 
-/** The fields that every release requires without a default but the specification does not; undefined for none. */
+/**
+ * The fields that every release requires and has no default for, and that the specification does not require;
+ * undefined when there are none.
+ */
 function demandedIn(versions: Versions, ours: SchemaNode | undefined): Demanded | undefined {
   if (versions.length === 0) return undefined
   const required = namesIn(versions).filter((name) =>

@@ -50,12 +50,12 @@ const NAMESPACE = Symbol('namespace')
 export interface DefaultsHolder {
   /** The path of the list that contains the object; undefined when the object is not in a list. */
   readonly list?: readonly string[]
-  /** The path of the object, relative to the item of the list or else to the resource. */
+  /** The path of the object: inside the item of `list` or, without `list`, in the resource. */
   readonly at: readonly string[]
   readonly defaults: readonly (readonly [field: string, value: unknown])[]
 }
 
-/** All objects in resources of a kind whose absent fields get defaults, if the object exists. */
+/** For a kind: the objects inside its resources whose absent fields get defaults; an absent object is not created. */
 export function writtenDefaults(kind: Kind): DefaultsHolder[] {
   const defaults = schemaDefaults(kind)
   return defaults === undefined ? [] : [...holders(defaults, [])]

@@ -9,8 +9,8 @@ import { built, ROOT } from './bundling.ts'
 export const PAGES = ['playground', 'audit'] as const
 
 /**
- * By the folder of a page: its JSON data, by element id, that is filled in when the page is generated. Commands fill in
- * other data.
+ * For a page, by its source folder: the JSON data that the build puts into the page, by the id of the HTML element.
+ * Commands of the CLI put other data into a page.
  */
 const DATA: Readonly<Partial<Record<string, () => Readonly<Record<string, unknown>>>>> = {
   'src/pages/playground': () => ({ examples: examples(), releases: packReleases(releases()) }),

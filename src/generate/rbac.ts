@@ -6,9 +6,9 @@ import { OPEN_REPORTS, POLICY_REPORTS } from '../reports/index.ts'
 import type { GeneratedFile } from './generated-file.ts'
 
 /**
- * The permissions of the server in a cluster, computed from the `reads` of the rules: it watches the kinds that rules
- * read, and reads Secrets and ConfigMaps, and writes reports, only if the user allows it. The same ClusterRoles are
- * bound by a ClusterRoleBinding, or by a RoleBinding in each watched namespace.
+ * The permissions of the server in a cluster, computed from the `reads` of the rules. The server watches the kinds
+ * that rules read. It reads Secrets and ConfigMaps, and writes reports, only if the user allows it. The same
+ * ClusterRoles are bound by a ClusterRoleBinding, or by a RoleBinding in each watched namespace.
  */
 export function* rbac(): Iterable<GeneratedFile> {
   const read = new Set(allRules().flatMap(({ reads }) => reads))

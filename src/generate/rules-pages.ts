@@ -318,7 +318,7 @@ interface Manifest {
 const LONGEST_TEXT = 200
 const LONGEST_LIST = 12
 
-/** A shortened value, because examples of limits contain texts and lists of thousands. */
+/** Shortens long texts and lists: examples of limits have texts of thousands of characters, and lists as long. */
 function shortened(value: unknown): unknown {
   if (typeof value === 'string' && value.length > LONGEST_TEXT) {
     return `${value.slice(0, 40).toWellFormed()}… (${value.length} characters)`

@@ -13,8 +13,8 @@ const FILES = [
 ]
 
 /**
- * Matches the version of the program in `FILES`: as the version of the package in the lock file, of the chart, in
- * labels, images, files of a release and Git tags.
+ * Matches the version of the program in `FILES`: in the lock file, in Chart.yaml, and in labels, images, URLs of
+ * release files and Git tags.
  */
 const PLACE =
   // eslint-disable-next-line redos/no-vulnerable -- reads only files of this repository.
@@ -43,8 +43,8 @@ function setVersion(root: string, day: string): void {
 }
 
 /**
- * Why the version cannot be released: a file contains another version or, if `tag` is given, the tag does not fit or
- * the changelog has no entry.
+ * Why the version in package.json cannot be released: a file of `FILES` contains another version; or, if `tag` is
+ * given, the tag names another version, or the changelog has no entry.
  */
 export function versionProblems(root: string, tag?: string): string[] {
   const version = ownVersion(root)

@@ -4,7 +4,7 @@ import { PATTERNS } from './patterns.ts'
 
 /**
  * Keywords that the schema of a field may have in addition to JSON Schema:
- * - `source`: the section of the specification (or decision) with its table of fields;
+ * - `source`: for an object, the section of the specification (or the decision) that lists its fields;
  * - `statements`: other statements of the specification about the field, for contributing/coverage.md;
  * - `rePattern`: the pattern as the specification writes it, for CRDs (`pattern` is the ECMAScript equivalent);
  * - `decided`: the keywords that a decision adds to the specification, which `crds-strict` does not have;
@@ -111,8 +111,8 @@ export const object = <P extends TProperties>(
 
 /**
  * Marks a field as optional and as one that only releases have, not the specification: the CRDs of this project do not
- * declare it. `since` is the first known release with the field, such as `0.43`: the rule `unknown-field` reports it
- * when the installed release is not known.
+ * declare it. `since` is the first known release with the field, such as `0.43`: when the installed release is not
+ * known, the rule `unknown-field` reports each use of a field with `since`.
  */
 export const newer = <T extends TSchema>(field: T, since?: string) =>
   Type.Optional<T>({ ...field, newer: true, ...(since !== undefined && { since }) })

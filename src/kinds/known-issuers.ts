@@ -19,7 +19,7 @@ const WITH: readonly (readonly [string, RegExp])[] = [
   ['Entra ID', /^sts\.windows\.net$/i],
 ]
 
-/** Matches every issuer that must end with a slash, so that most other issuers without a slash need not be parsed. */
+/** Matches every issuer that must end with a slash; an issuer without a slash that does not match is not parsed. */
 const PERHAPS_WITH = /\.auth0\.com|sts\.windows\.net/i
 
 /** A known provider, and its issuer as written in its tokens and metadata. */

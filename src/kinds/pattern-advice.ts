@@ -15,7 +15,7 @@ interface Advice {
 }
 
 /**
- * For each pattern: a function from a text that does not match to advice with a corrected text, or to undefined when
+ * By ECMAScript pattern: a function that returns advice for a text that does not match the pattern; undefined when
  * the mistake is not known.
  */
 const ADVICE: ReadonlyMap<string, (text: string) => Advice | undefined> = new Map([

@@ -77,8 +77,8 @@ export const PATTERNS = {
 
 /**
  * V8 stores a backtrack position for each round of a repeated group, and throws a RangeError on a long match. So the
- * three patterns with such a group are matched term by term. The result is the same, because each term can end at only
- * one place.
+ * three patterns with such a group are matched term by term: a term is the text of one round. The result is the same,
+ * because each term can end at only one place.
  */
 const READ_BY_TERM = new Map<string, (text: string) => boolean>([
   [PATTERNS.region.ecmaScript, (text) => repeats(text, 2, /-[a-z]+/y, /-\d+$/y) && /^[a-z]{2}/.test(text)],

@@ -98,7 +98,8 @@ export function examplesOf(rule: Rule): PlacedExample[] {
 }
 
 /**
- * An example as a resource that can be applied: the value of a single field is put into an otherwise valid resource.
+ * An example of a rule as a resource that can be applied. When the rule checks a single field, the example contains
+ * only the value of this field, which is put into an otherwise valid resource.
  */
 function exampleResource(
   { kind, at }: RulePlace,
@@ -117,7 +118,7 @@ function exampleResource(
   return withDemanded(kind.kind, { ...envelope, spec: holder(value) })
 }
 
-/** Another object of an example as a resource that can be applied. */
+/** An object that exists beside the judged one in an example of a rule, as a resource that can be applied. */
 function otherResource({ kind, metadata, ...rest }: Other): Record<string, unknown> {
   return withDemanded(kind, {
     apiVersion: kind === 'Secret' || kind === 'ConfigMap' ? 'v1' : `${DEFAULT_API_GROUP}/${API_VERSION}`,
@@ -147,7 +148,7 @@ export const DEMANDED_OF_WORKLOADS: Readonly<Record<string, object>> = {
 
 const CHECKED = { oidcConfigRef: { name: 'corporate', audience: 'tools' } }
 
-/** By kind and field: a function that builds a valid spec around an example of the field. */
+/** By kind and field: a function that builds a valid spec around a value of the field. */
 const HOLDERS: Readonly<Record<string, (part: unknown) => object>> = {
   'MCPExternalAuthConfig embeddedAuthServer': (embeddedAuthServer) => ({
     type: 'embeddedAuthServer',

@@ -9,7 +9,7 @@ const meantBy = (scope: string): string | undefined =>
 
 type ScopeSlip = readonly [index: number, problem: string]
 
-/** The problems of misspelt scopes, by index; `consequence` is a clause about the effect of an unknown scope. */
+/** The problems of misspelt or empty scopes, by index; `consequence` is a clause: the effect of an unknown scope. */
 export function scopeSlips(
   scopes: readonly (string | undefined)[] | undefined,
   consequence: string,

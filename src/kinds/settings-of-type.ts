@@ -6,8 +6,8 @@ type Typed<Field extends string> = { readonly type?: string | undefined } & Read
 >
 
 /**
- * Reports when the field that is named like the type is missing, or another such field is present; nothing when the
- * type itself is missing or unknown.
+ * Reports a missing field for the settings of the type, and each present field for the settings of another type.
+ * Reports nothing when `type` is missing or unknown.
  */
 export function* settingsOfType<Field extends string>(
   spec: Typed<Field> | undefined,

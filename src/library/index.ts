@@ -1,6 +1,6 @@
 /**
- * Judges the authentication resources of vMCP inside another program, as `vmcp-admission check` does. It reads no file,
- * cluster or clock, and keeps no state between calls.
+ * Judges the authentication resources of vMCP inside another program, as `vmcp-admission check` does. This library
+ * does not read files, a cluster or the clock, and keeps no state between calls.
  *
  * @packageDocumentation
  */
@@ -49,8 +49,8 @@ export interface JudgeOptions {
   /** The operator release that the resources are for. Without it, the specification alone decides. */
   readonly release?: Release | undefined
   /**
-   * The severities to start from. `strict` makes errors of warnings about what is certainly a mistake; it includes
-   * `strict: true`.
+   * The severities to start from. The profile `strict` turns a warning into an error when its cause is certainly a
+   * mistake; it includes the option `strict: true`.
    */
   readonly profile?: 'standard' | 'strict'
   /**
@@ -92,7 +92,7 @@ export interface Place extends Subject {
   readonly keys: readonly (string | number)[]
 }
 
-/** An error, for which the webhook would deny the object; a warning; or advice for production: nothing fails now. */
+/** An error (the webhook would deny the object), a warning, or advice for production (nothing fails now). */
 export interface Finding extends Place {
   readonly severity: 'error' | 'warning' | 'advice'
   /** The id of the finding's rule, for `severities` and `vmcp-admission explain`. */

@@ -55,7 +55,7 @@ export const dataOf = (id: string): unknown => JSON.parse(document.getElementByI
 /** The longest word, in characters, that is never broken. */
 const LONGEST_WORD = 16
 
-/** Splits a text so that long words, such as paths and ARNs, may break after a mark or before a capital letter. */
+/** Splits a text so that long words, such as paths and ARNs, may break after punctuation or before a capital. */
 export const breakable = (text: string): Child[] =>
   text.split(/(?<=\s)/).flatMap((word) => {
     if (word.length <= LONGEST_WORD) return [word]

@@ -9,7 +9,7 @@ export interface About {
   readonly why: string
 }
 
-/** The page's callbacks for the cards of findings: the description of a rule, a jump to a place, and buttons. */
+/** The page's callbacks for the cards of findings: they describe a rule, show a place in the text, create buttons. */
 export interface CardOptions {
   readonly aboutOf: (id: string) => About | undefined
   /** Shows a place in the editor; when absent, places are plain text. */

@@ -3,8 +3,8 @@ import type { Outgoing } from '../access/outgoing.ts'
 import { breakable, type Child, h, svg } from './dom.ts'
 
 /**
- * The authentication of a connection: credentials are sent, none are sent (or they are not available), or it is not
- * known.
+ * Whether credentials are sent over a connection. `none` also when credentials are configured, but the token that
+ * they need does not exist.
  */
 type State = 'sent' | 'none' | 'unknown'
 
@@ -21,7 +21,10 @@ interface Column {
   readonly boxes: readonly Box[]
 }
 
-/** A picture of the authentication in a plan, from left to right: boxes with text, connected by lines. */
+/**
+ * A picture of the effective authentication of a VirtualMCPServer (`plan`): from left to right, boxes with text that
+ * lines connect.
+ */
 export function graph(plan: Plan): HTMLElement {
   const columns = columnsOf(plan)
   const lines = svg('svg', { class: 'lines', 'aria-hidden': 'true', focusable: 'false' })

@@ -159,7 +159,7 @@ async function checkMetadata(
   return [...unequal, ...offerFindings(target, needs, read)]
 }
 
-/** Any answer to HEAD shows that the endpoint exists: it accepts only POST, and servers refuse HEAD differently. */
+/** Accepts any answer to HEAD: many endpoints accept only POST, and servers refuse HEAD with different statuses. */
 async function checkEndpoint(target: Target, needs: Needs | undefined, ask: Asking): Promise<Finding[]> {
   const answer = await ask('HEAD', target.url)
   if (answer === undefined || needs === undefined) return []

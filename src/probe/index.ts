@@ -23,7 +23,7 @@ export interface ProbeOptions {
   readonly isPublicOnly: boolean
   /** The text (PEM) in the ConfigMap that a target names as its CA bundle; undefined when not known. */
   bundle(target: Target): string | undefined
-  /** Whether requests may be sent to a host that only the answer to a request names, and no resource. */
+  /** Whether requests may be sent to a host that no resource names, only the answer to another request. */
   mayAsk(host: string): Promise<boolean>
 }
 
@@ -134,7 +134,7 @@ class Run {
     return 'failed' in reply ? undefined : reply
   }
 
-  /** Adds the finding or note about a missing answer, or the findings about the connection of an answer. */
+  /** Adds a finding or a note about a request that failed; else findings about the connection and the headers. */
   #tell(target: Target, method: Method, url: URL, reply: Reply): void {
     if (!('failed' in reply)) this.#add(target, answerFindings(target, method, url, reply))
     else if (reply.failed === 'certificate' && this.#lacksBundle(target))
@@ -154,7 +154,7 @@ class Run {
   #lacksBundle = (target: Target): boolean =>
     target.connecting.bundle !== undefined && this.#options.bundle(target) === undefined
 
-  /** Whether a resource names the host; a target on this machine may also lead to other ports of this machine. */
+  /** Whether a resource names the host; for a target on this machine, true for every port of this machine. */
   #isNamed = (target: Target, url: URL): boolean =>
     this.#named.has(url.host) || (isLocal(url) && isLocal(new URL(target.url)))
 
@@ -190,6 +190,6 @@ class Run {
   }
 }
 
-/** The addresses to which a host may resolve when only the answer to a request names it, and no resource. */
+/** The addresses to which a host may resolve that no resource names, only the answer to another request. */
 const reachOfOthers = ({ allowsPrivate, privateField }: Connecting): Reach =>
   allowsPrivate && privateField !== undefined ? 'other machines' : 'internet'

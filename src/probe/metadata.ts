@@ -61,7 +61,7 @@ function readFields<Of extends Fields>(body: string, { texts, lists }: Of): Read
 const OPENID = '/.well-known/openid-configuration'
 const OAUTH = '/.well-known/oauth-authorization-server'
 
-/** The URL at which the operator reads the metadata of an issuer: it ignores one slash at the end of the issuer. */
+/** The URL at which the operator reads an issuer's metadata; one slash at the end of the issuer is dropped. */
 export const discoveryUrl = (issuer: string): string => issuer.replace(/\/$/, '') + OPENID
 
 /** The URL of a protected resource's metadata (RFC 9728), as the operator tells it to clients. */

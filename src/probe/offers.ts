@@ -4,8 +4,8 @@ import type { Metadata } from './metadata.ts'
 import { GRANTS, type Needs, type Target } from './target.ts'
 
 /**
- * Findings about grants, scopes and methods that a resource needs but the metadata of its authorization server does not
- * list. Without a list of grants (or scopes) in the metadata, there are no findings about these.
+ * Findings about grant types, scopes, PKCE, client authentication and registration that a resource needs but the
+ * metadata of its authorization server does not list. An absent list gives a finding only for PKCE.
  */
 export function offerFindings(target: Target, needs: Needs, metadata: Metadata): Finding[] {
   return [
@@ -52,7 +52,7 @@ function pkceFindings(target: Target, { pkce }: Needs, metadata: Metadata): Find
   return [findingAt(target, 'probe-pkce-supported', detail)]
 }
 
-/** Authentication methods of clients that register themselves, in the operator's order; `none` only with S256. */
+/** How a client that registers itself authenticates, in the operator's order; `none` needs S256 in the metadata. */
 const REGISTERED_METHODS = ['client_secret_basic', 'client_secret_post', 'none']
 
 function methodFindings(target: Target, { registers, secretMethod }: Needs, metadata: Metadata): Finding[] {

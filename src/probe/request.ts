@@ -9,7 +9,7 @@ import { errorMessage, isPrivateAddress, isThisMachine } from '../rule/index.ts'
 /** The most bytes of an answer that are read; the operator has the same limit. */
 const MOST_BYTES = 2 ** 20
 
-/** The HTTP method; HEAD is for endpoints that accept only POST: every answer shows that they are reachable. */
+/** HTTP methods: HEAD is for an endpoint that accepts only POST; any answer shows that the endpoint is reachable. */
 export type Method = 'GET' | 'HEAD'
 
 interface Question {
@@ -35,7 +35,7 @@ export interface ProbeAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: string
-  /** A private address to which the host resolves on this machine; undefined when all its addresses are public. */
+  /** A private address to which this machine resolves the host; undefined when all its addresses are public. */
   readonly privateAddress: string | undefined
   /** Milliseconds by which the server's clock is ahead of this machine's; undefined without a Date header. */
   readonly ahead: number | undefined

@@ -1,7 +1,7 @@
 import type { GivenSubject } from '../documents/index.ts'
 import { type Given, isObject, type Path, type Resource, type Segment, segmentsOf } from '../rule/index.ts'
 
-/** A resource that may contain addresses, without parts of a wrong JSON type. */
+/** A resource that may contain addresses (URLs) to probe; its parts with a wrong JSON type are removed. */
 export interface NamedResource {
   readonly subject: GivenSubject
   readonly resource: Resource
@@ -27,11 +27,11 @@ export interface Connecting {
 
 /**
  * The part of the operator that uses an issuer: to validate callers' tokens, to log users in (`upstream`), or to
- * exchange tokens (`trusted`).
+ * validate tokens that clients exchange (`trusted`).
  */
 export type Reader = 'validator' | 'upstream' | 'trusted'
 
-/** The grants, scopes and methods that an authorization server must support for a resource. */
+/** The grant types, scopes, PKCE and client authentication that a resource needs from an authorization server. */
 export interface Needs {
   readonly grants: readonly string[]
   readonly scopes: readonly string[]
@@ -78,7 +78,7 @@ export type Skipped = Omit<LeftOut, 'subject'>
 
 export const isGiven = (url: string | undefined): url is string => url !== undefined && url !== ''
 
-/** The path of a field inside `path`, even of a field that the type does not declare. */
+/** The path of `field` in the object at `path`, even when the type of the object does not declare `field`. */
 export const fieldAt = (path: Path<unknown>, field: string): readonly Segment[] => [
   ...segmentsOf(path),
   field,

@@ -96,7 +96,7 @@ function* namedIn(
 
 type OidcReference = Given<{ name: string; resourceUrl: string }>
 
-/** The target in an OIDC reference: the resource's own URL, whose metadata tells clients which issuer to use. */
+/** The target in an OIDC reference: `resourceUrl`, whose metadata (RFC 9728) tells clients which issuer to use. */
 function* inReference(
   reference: OidcReference | undefined,
   at: readonly Segment[],
@@ -112,7 +112,10 @@ function* inReference(
     }
 }
 
-/** The issuers of embedded authorization servers in a resource: no request is needed, the process has their keys. */
+/**
+ * The issuers of embedded authorization servers in a resource. The probe sends them no requests, because the process
+ * that validates their tokens has their keys.
+ */
 function ownIssuers(resource: Resource): string[] {
   const { embeddedAuthServer, authServerConfig } = (resource.spec ?? {}) as {
     readonly embeddedAuthServer?: Given<{ issuer: string }>
@@ -143,8 +146,8 @@ function* inOidcConfig({ spec }: OidcConfig): Iterable<FoundTarget | Skipped> {
   }
   const { issuer, jwksUrl, introspectionUrl, jwksAuthTokenPath } = inline
   const isPrivate = isGiven(jwksAuthTokenPath)
-  // With jwksUrl the operator never reads the issuer's metadata, so it may be missing; if it exists, it shows which
-  // issuer tokens name.
+  // With jwksUrl the operator never reads the issuer's metadata, so the metadata may be missing. Existing metadata
+  // shows the issuer that tokens name.
   if (isGiven(issuer))
     yield {
       at: fieldAt(at, 'issuer'),

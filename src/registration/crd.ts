@@ -44,12 +44,12 @@ export function crd(of: Kind, strict: boolean, group = DEFAULT_API_GROUP): Crd {
   }
 }
 
-/** The root schema without metadata, which the API server itself validates. */
+/** The root schema, in which `metadata` is only an object, because the API server itself validates metadata. */
 function root({ properties, ...rest }: SchemaTree): SchemaTree {
   return { ...rest, properties: { ...properties, metadata: { type: 'object' } } }
 }
 
-/** Converts a schema node for a structural schema; its children are converted already. */
+/** Converts a node of a schema to a node of a structural schema; the children of `node` are already converted. */
 function structural(node: SchemaTree, strict: boolean): SchemaTree {
   const untyped = typeof node.type !== 'string'
   const fields = Object.entries(node.properties ?? {})
@@ -69,7 +69,8 @@ function structural(node: SchemaTree, strict: boolean): SchemaTree {
 }
 
 /**
- * Stands for a field of newer releases. No CRD declares such a field: the object that has it preserves unknown fields.
+ * Stands for the schema of a field that only newer releases have. CRDs do not declare the field; its parent object
+ * preserves unknown fields instead.
  */
 const NEWER: SchemaTree = {}
 

@@ -27,8 +27,9 @@ export interface Registration {
 }
 
 /**
- * A match condition: the webhook gets no updates that leave the spec unchanged, or of an object that is being deleted.
- * So changes of finalizers and labels and storage migration work even while the webhook is down (decision 8).
+ * A match condition: the API server calls the webhook for updates only when the spec changes and the object is not
+ * being deleted. So changes of finalizers and labels and storage migration work even while the webhook is down
+ * (decision 8).
  */
 export const SPEC_CHANGES =
   "request.operation != 'UPDATE' || (!has(object.metadata.deletionTimestamp) && (has(object.spec) != has(oldObject.spec) || (has(object.spec) && object.spec != oldObject.spec)))"
@@ -37,7 +38,7 @@ const ADMISSION = 'admissionregistration.k8s.io/v1'
 export const WEBHOOK_NAME = 'vmcp-admission'
 /** The Deployment that the chart makes for the leader, when the leader runs in a Deployment of its own. */
 export const LEADER_NAME = 'vmcp-admission-leader'
-/** The Lease of the replica that keeps reports (`--reports`). */
+/** The Lease of the replica that writes reports of findings to the cluster (`--reports`). */
 export const REPORTS_LEASE = 'vmcp-admission-reports'
 
 /**
@@ -47,8 +48,8 @@ export const REPORTS_LEASE = 'vmcp-admission-reports'
 export const probeAnnotation = (group: string): string => `${group}/vmcp-admission-probe`
 
 /**
- * The ValidatingWebhookConfiguration: creations and updates of the seven kinds fail closed; deletions of three of them
- * fail open.
+ * The ValidatingWebhookConfiguration: `failurePolicy` applies to creations and updates of the seven kinds; deletions
+ * of three kinds fail open.
  */
 export function validatingWebhookConfiguration(registration: Registration) {
   const { group, failurePolicy, clientConfig, timeoutSeconds = WEBHOOK_TIMEOUT } = registration
@@ -78,8 +79,8 @@ export function validatingWebhookConfiguration(registration: Registration) {
 }
 
 /**
- * The MutatingWebhookConfiguration. It fails open, because validation never assumes that its defaults were written
- * (decision 27).
+ * The MutatingWebhookConfiguration. The webhook fails open, because validation never assumes that /mutate wrote its
+ * defaults (decision 27).
  */
 export function mutatingWebhookConfiguration({
   group,

@@ -34,7 +34,7 @@ export const claimsText = (claims: readonly string[]): string =>
     .map((claim) => shortQuote(shortText(claim, 40)))
     .join(', ')
 
-/** The provider whose claims policies see: the chosen, by default the first one; undefined if `chosen` has no name. */
+/** The provider from which policies get claims: `chosen`, by default the first; undefined if `chosen` has no name. */
 export function providerOfClaims(server: Server, chosen: Chosen | undefined): Provider | undefined {
   const providers = server.upstreamProviders ?? []
   if (chosen === undefined) return providers[0]

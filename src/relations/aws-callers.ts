@@ -45,7 +45,7 @@ export interface Front {
   readonly jwtProvider: () => string | undefined
 }
 
-/** Makes a Front that computes its results only one time, because many MCPExternalAuthConfigs use one server. */
+/** Makes a Front whose functions compute their results once, because many MCPExternalAuthConfigs use one server. */
 function frontOf(caller: ObjectName, server: Server, config: ObjectName | undefined): Front {
   const providers = server.upstreamProviders ?? []
   let places: ReadonlyMap<string | undefined, number> | undefined
@@ -163,10 +163,10 @@ export const mayHaveClaim = ({ upstreamProviders }: Server, claim: string): bool
 /** The claims that an `awsSts` needs and that tokens of an embedded authorization server never have. */
 export interface Foreign {
   readonly claims: readonly string[]
-  /** The indexes of the role mappings that never match for lack of the claims; `isEach`: whether no mapping matches. */
+  /** Indexes of role mappings that never match, because tokens lack claims; `isEach`: whether no mapping matches. */
   readonly mappings: readonly number[]
   readonly isEach: boolean
-  /** Whether one of these role mappings has a `claim`: a value for the token claim that `roleClaim` names. */
+  /** Whether a role mapping in `mappings` has a `claim`, a value for the token claim that `roleClaim` names. */
   readonly byRoleClaim: boolean
 }
 
@@ -232,7 +232,7 @@ export const ownClaimsText = ({ upstreamProviders }: Server): string =>
     ? 'they have sub, client_id, scp'
     : 'they have sub, name, email, client_id, scp'
 
-/** The effect on callers of role mappings that never match, as part of a message. */
+/** Says that role mappings never match and, if no mapping matches, which role callers get; part of a message. */
 export function consequenceOf(awsSts: AwsSts, { mappings, isEach }: Foreign): string {
   if (!isEach) return `${placesText(mappings)} never match${mappings.length === 1 ? 'es' : ''}`
   return isAbsent(awsSts, 'fallbackRoleArn')
@@ -310,7 +310,7 @@ export const opaqueTexts = ({ provider, issuer, isNamed, other }: Opaque, { call
 
 export const opaqueCause = (config: string): Thing => ['opaque subject token', config]
 
-/** A `related` place of an error: an upstream provider in the authorization server, with a phrase about it. */
+/** A `related` place of an error: the upstream provider with this index; `text` is a phrase about the provider. */
 export function providerEnd({ caller, config }: Front, index: number, text: string): Related {
   const at: Path<unknown> =
     config === undefined

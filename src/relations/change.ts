@@ -29,8 +29,8 @@ export function heldIn<F extends string>(
 }
 
 /**
- * Advice for each field that changes while other objects use the object; if `type` changes, only about `type`. The text
- * ends with `effect`.
+ * Advice for each changed field of an object that the `consumers` use; if `type` changed, only about `type`. Each
+ * text ends with `effect`.
  */
 export function* changesFor(
   consumers: readonly ObjectName[],

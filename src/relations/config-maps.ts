@@ -8,7 +8,7 @@ import {
   type Segment,
 } from '../rule/index.ts'
 
-/** The content of a ConfigMap key; undefined when a deployment tool will replace it. */
+/** The kind of value of a ConfigMap key; undefined when a deployment tool will replace the value. */
 type Content = 'certificates' | 'other' | undefined
 
 /**
@@ -94,7 +94,7 @@ const texts = (map: unknown): [string, string][] =>
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   )
 
-/** The decoded text; empty when it is not base64, which the API server refuses. */
+/** Decodes base64; empty when the text is not base64, which the API server refuses. */
 function fromBase64(text: string): string {
   try {
     return atob(text)
@@ -129,7 +129,7 @@ export interface ConfigMapReference {
 }
 
 const CA_KEY = 'ca.crt'
-/** The key with the policies when the reference names no key. */
+/** The key of the policies in a ConfigMap when a reference names no key. */
 export const POLICIES_KEY = 'authz.json'
 
 /** All references of a spec to ConfigMaps: with CA bundles, and with policies. */

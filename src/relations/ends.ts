@@ -1,4 +1,4 @@
-/** Makes `related`, the places in other objects that a finding about a contradiction shows, for several rules. */
+/** Helpers of rules that make the `related` places of a finding: places in other objects that explain the finding. */
 
 import {
   aboutEach,
@@ -39,7 +39,7 @@ export function referenceEnds(
   })
 }
 
-/** The name of an existing object that is similar to a name that was not found, as related place of a finding. */
+/** A `related` place of a finding: the existing object whose name is similar to the name that was not found. */
 export const nearEnds = (kind: string, near: string | undefined): Related[] =>
   near === undefined ? [] : [end({ kind, name: near }, NAME, 'has a similar name')]
 

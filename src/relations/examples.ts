@@ -187,7 +187,7 @@ export const policiesConfig = (policies: readonly string[], more: object = {}, t
   spec: { type, config: { policies, ...more } },
 })
 
-/** The value of an `authzConfigRef` to the MCPAuthzConfig `staff`. */
+/** The `value` and `part` of an example: an `authzConfigRef` to the MCPAuthzConfig `staff`. */
 export const WITH_POLICIES_CONFIG = { value: { name: 'staff' }, part: 'authzConfigRef' } as const
 
 /** An inline authzConfig with these Cedar policies. */

@@ -15,15 +15,18 @@ import { AUTH_CONFIG, WORKLOAD } from './ends.ts'
 import { configsReached, type Reached } from './reach.ts'
 import { authConfigNamed, type Gateway, getAuthConfig, getWorkload } from './related-resources.ts'
 
-/** An MCPExternalAuthConfig with which vMCP exchanges tokens that proxies of the backends `members` exchange again. */
+/**
+ * An MCPExternalAuthConfig with which vMCP exchanges a token, and the backends (`members`) whose proxies exchange the
+ * token again.
+ */
 export interface SecondExchange extends Reached {
   /** Whether the proxies of `members` use the same MCPExternalAuthConfig for the second exchange. */
   readonly isSame: boolean
 }
 
 /**
- * The MCPExternalAuthConfigs with which a VirtualMCPServer exchanges tokens that proxies of its backends exchange
- * again.
+ * The MCPExternalAuthConfigs with which a VirtualMCPServer exchanges a token, if proxies of its backends exchange the
+ * token again.
  */
 export function* exchangedAgain(gateway: Gateway, cluster: Cluster): Generator<SecondExchange> {
   for (const reached of configsReached(gateway, cluster)) {

@@ -8,8 +8,8 @@ type Refusal =
   | { readonly reason: 'issuer'; readonly issued: string; readonly accepted: string }
 
 /**
- * Why the MCPOIDCConfig of a VirtualMCPServer refuses the tokens of its own server; undefined when it accepts them, or
- * a field is unreadable. Issuers are compared as text (section 5.1 of the specification).
+ * Why the MCPOIDCConfig of a VirtualMCPServer refuses tokens of the embedded authorization server; undefined when it
+ * accepts them, or a field is unreadable. Issuers are compared as text (section 5.1 of the specification).
  */
 export function refusalOf(gateway: Gateway, config: OidcConfig): Refusal | undefined {
   const { authServerConfig, incomingAuth } = gateway.spec ?? {}

@@ -8,7 +8,7 @@ import { authServersOf } from './workload-auth-server.ts'
 
 /** An embedded authorization server, and the path `at` of the OIDC reference that has the audience of its tokens. */
 export interface IssuingServer extends Issuing {
-  /** The MCPExternalAuthConfig that contains the server; undefined for a server inside a VirtualMCPServer. */
+  /** The MCPExternalAuthConfig with this authorization server; undefined for one inside a VirtualMCPServer. */
   readonly to: ObjectName | undefined
   readonly at: ReturnType<typeof oidcReferencePath>
 }

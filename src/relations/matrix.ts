@@ -49,7 +49,7 @@ export function isForNoBackend(config: AuthConfig | undefined): boolean {
   return type !== undefined && NOT_FOR_BACKENDS.includes(type)
 }
 
-/** Whether the MCPExternalAuthConfig sets a token header other than `Authorization`, which releases of vMCP ignore. */
+/** Whether the MCPExternalAuthConfig sets a token header other than `Authorization`; vMCP ignores such a header. */
 export function hasIgnoredHeader({ spec }: AuthConfig): boolean {
   const header = spec?.tokenExchange?.externalTokenHeaderName ?? ''
   return spec?.type === 'tokenExchange' && header !== '' && header.toLowerCase() !== 'authorization'
@@ -58,7 +58,10 @@ export function hasIgnoredHeader({ spec }: AuthConfig): boolean {
 const NO_STRATEGY =
   'cannot be used for backends by ToolHive releases, so vMCP leaves out a backend that relies on it'
 
-/** By kind and strategy type: why the type does not work for a workload that no VirtualMCPServer contacts. */
+/**
+ * By kind and strategy type: why the type does not work for a workload. A type in USED_BY_GATEWAY works if the
+ * workload is in a group.
+ */
 const NOT_FOR_WORKLOAD: Readonly<Record<string, Readonly<Partial<Record<AuthType | NewerType, string>>>>> = {
   MCPServer: {
     headerInjection: 'has no effect on an MCPServer without `groupRef`',

@@ -33,7 +33,7 @@ export function foreignClaims(list: PolicyList, { canHave }: Callers): string[] 
   return [...new Set(found)].filter((claim) => !canHave(claim))
 }
 
-/** The effect of policies that deny requests to callers because their tokens lack claims. */
+/** The effect of policies that deny requests of callers because their tokens lack claims. */
 export interface Denial {
   /** The claims that the policies use and the callers cannot have. */
   readonly claims: readonly string[]
@@ -42,9 +42,9 @@ export interface Denial {
 }
 
 /**
- * The claims whose absence makes policies deny requests to these callers that they permit to other callers. `isWhole`:
- * all requests are denied, because no permit can apply, an evaluation fails or a forbid always applies. Undefined when
- * no request is denied.
+ * The claims whose absence makes policies deny requests of these callers, although they permit the same requests of
+ * others. `isWhole`: all requests are denied, because no permit can apply, an evaluation fails or a forbid always
+ * applies. Undefined when no request is denied.
  */
 export function deniedBy(list: PolicyList, callers: Callers, budget: Budget): Denial | undefined {
   const [first] = list.policies
@@ -54,7 +54,7 @@ export function deniedBy(list: PolicyList, callers: Callers, budget: Budget): De
 
 function deniedWithin(list: PolicyList, callers: Callers, budget: Budget): Denial | undefined {
   const { setting } = list
-  // When it is not known how callers get groups, any policy may permit a group of these callers.
+  // When the settings for groups are not known, these callers may be in any group that a policy permits.
   if (setting.groupType === undefined || setting.groupClaims === undefined) return undefined
   const theirs: Setting = { ...setting, callers }
   const idle = new Set<ListedPolicy>()

@@ -17,10 +17,10 @@ export interface Entity {
 
 export type EntitiesRead =
   | { readonly kind: 'entities'; readonly entities: readonly Entity[] }
-  /** cedar-go refuses the text. `hint`: what to write; `index`: of the wrong entity, undefined for the whole text. */
+  /** cedar-go refuses the text. `hint`: what is wrong; `index`: of the wrong entity, undefined for the whole text. */
   | { readonly kind: 'refused'; readonly hint: string; readonly index: number | undefined }
 
-/** Characters that cost one unit of a budget. */
+/** Characters of `entitiesJson` that cost one unit of a budget. */
 const PER_UNIT = 32
 
 /** Parses `entitiesJson`. Throws OutOfBudget. */

@@ -37,7 +37,7 @@ const MOST_FAULTS = 3
 /** The most attributes in a list of policies for which the effect of their absence is evaluated. */
 const MOST_ATTRIBUTES = 8
 
-/** Finds the mistakes in a list of Cedar policies whose effect is certain. */
+/** Finds mistakes in a list of Cedar policies, but only mistakes whose effect is certain. */
 export const judgementsOf = (list: PolicyList, context: Pick<Context<unknown>, 'budget' | 'memo'>) =>
   judged(list, context)
 
@@ -133,11 +133,11 @@ function certainOf(read: Read, setting: Setting): PolicyJudgement[] {
   }))
 }
 
-/** Whether the fault may be why a policy never applies, although the fault occurs only for some kinds of requests. */
+/** Whether a fault that occurs only for some kinds of requests may be the reason why a policy never applies. */
 const isOfRequest = (fault: Fault): boolean =>
   fault.kind !== 'unguarded' && !('variable' in fault && fault.variable === 'action')
 
-/** Whether the fault has no effect: an action such as `list_tools`, which releases never use, in a set with others. */
+/** Whether the fault has no effect: an unused action such as `list_tools` in a set with other actions. */
 const isHarmless = (fault: Fault, at: CedarExpr, isIdle: boolean): boolean =>
   !isIdle &&
   fault.kind === 'entity' &&
@@ -145,7 +145,7 @@ const isHarmless = (fault: Fault, at: CedarExpr, isIdle: boolean): boolean =>
   LISTS.has(fault.entity.id) &&
   at.kind === 'in'
 
-/** The faults to report: one for each text, one for each attribute with a wrong type, and at most MOST_FAULTS. */
+/** The faults to report, at most MOST_FAULTS: one for each attribute with a wrong type, else one for each text. */
 function distinct(faults: readonly Fault[], setting: Setting): Fault[] {
   const seen = new Set<string>()
   const others = faults.filter((fault) => {
@@ -175,7 +175,7 @@ function failureOf({ outcomes }: Read, { kinds }: Setting): string {
 
 const WHATEVER = 'whatever others permit'
 
-/** The effect on a policy of a fault that does not make the evaluation fail, as text for a message. */
+/** What a policy does because of a fault that does not make its evaluation fail, as text for a message. */
 function effectOf(read: Read, fault: Fault, { kinds }: Setting): string {
   const { policy, outcomes } = read
   if (doesNothing(read)) return policy.effect === 'permit' ? 'permits nothing' : 'forbids nothing'
@@ -192,7 +192,7 @@ function effectOf(read: Read, fault: Fault, { kinds }: Setting): string {
     : 'has a part that never holds'
 }
 
-/** The policies whose evaluation fails when an attribute is absent, for requests that another policy permits. */
+/** Findings about policies whose evaluation fails without an attribute, for requests that another policy permits. */
 function absencesOf(
   reads: readonly Read[],
   { policies, setting }: PolicyList,
@@ -215,9 +215,8 @@ function absencesOf(
 }
 
 /**
- * The key by which faults are grouped when a policy reads an attribute that requests may lack: `arg_` for all arguments
- * of a tool, '' for all attributes that some kinds of requests have and others never have, else the name. Undefined for
- * other faults.
+ * The key that groups faults about attributes that requests may lack: `arg_` for all arguments of tools, '' for all
+ * attributes that only some kinds of requests have, else the attribute's name. Undefined for other faults.
  */
 function absenceOf(fault: Fault, setting: Setting): string | undefined {
   if (fault.kind === 'unguarded') return fault.key.startsWith('arg_') ? 'arg_' : fault.key
@@ -243,7 +242,7 @@ function* absencesIn(
     const seen: FoundFault[] = []
     const outcome = outcomeOf(read.policy, without, budget, (fault, at) => seen.push({ fault, at }))
     const { effect } = read.policy
-    // A forbid that certainly applies denies the requests in any case.
+    // A forbid policy that certainly applies denies these requests anyway, so a failing policy changes nothing.
     if (effect === 'forbid' && isCertain(outcome)) return
     if (outcome.scope === 'none') continue
     const found = seen.filter(

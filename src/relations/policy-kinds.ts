@@ -10,13 +10,16 @@ export type PolicyKind = (typeof POLICY_KINDS)[number]['kind']
 export const isPolicyKind = (kind: unknown): kind is PolicyKind =>
   POLICY_KINDS.some((each) => each.kind === kind)
 
-/** An MCPAuthzConfig's type, and in `config` its policies and settings; a value with a placeholder is undefined. */
+/**
+ * An MCPAuthzConfig's type, and in `config` its policies and settings. A value that a deployment tool will replace is
+ * undefined.
+ */
 export interface PolicyFacts extends Resource {
   readonly type?: string
   readonly config?: Readonly<Record<string, unknown>>
 }
 
-/** Reads the fields of an object of a policy kind; `isFilled` recognises a text that a deployment tool will replace. */
+/** Reads an MCPAuthzConfig or MCPToolConfig; `isFilled` recognises a text that a deployment tool will replace. */
 export function policyFacts(
   { spec }: Readonly<Record<string, unknown>>,
   isFilled: (text: string) => boolean = () => false,

@@ -31,7 +31,7 @@ export interface ListedPolicy {
   /** The text of the policy; undefined when it is unreadable. */
   readonly text: string | undefined
   readonly parsed: Parsed | undefined
-  /** The path for findings about the policy. Messages begin with `named`: where another object has the policy. */
+  /** The path for findings about the policy. Messages begin with `named`: the other object with the policy, or ''. */
   readonly at: () => Path<unknown>
   readonly named: string
 }
@@ -145,7 +145,7 @@ interface ConfigMapPolicies {
   readonly value: PolicyValue
 }
 
-/** The value in the ConfigMap that an `authzConfig` names; undefined when it was not read, or the budget runs out. */
+/** The policies in a ConfigMap that an `authzConfig` names; undefined when not read, or the budget runs out. */
 export const configMapPolicies = oncePerReview(
   (authzConfig: AuthzConfig, { path, cluster, budget }: Within): ConfigMapPolicies | undefined => {
     const { configMap } = authzConfig
@@ -239,7 +239,7 @@ function listOf(listing: Listing): PolicyList {
 
 const UNKNOWN = Symbol('a value that cannot be read')
 
-/** A setting from the spec or, when absent there, from the ConfigMap. */
+/** A setting from the spec or, when absent there, from the ConfigMap or MCPAuthzConfig. */
 function chosen(
   config: AuthzConfig,
   field: 'groupEntityType' | 'groupClaimName' | 'roleClaimName',

@@ -6,7 +6,7 @@ import { type Budget, fitsGlob } from '../rule/index.ts'
  * Only comparisons with literals are analysed; other expressions set no condition.
  */
 
-/** A condition on one value of a request: it is one of `values` or matches one of `patterns`; with `isNot`, neither. */
+/** A condition on one value of a request: the value is in `values` or matches `patterns`; with `isNot`, neither. */
 interface Test {
   readonly isNot: boolean
   readonly values: ReadonlySet<Value>
@@ -17,8 +17,8 @@ interface Test {
 type Value = string | bigint | boolean
 
 /**
- * The conditions of a request, by the value that they test: `principal` and `resource` stand for ids; every other key
- * is an attribute, or a test such as `has x`.
+ * The conditions on a request, by the tested value. The key is `principal` or `resource` for an entity's id, else the
+ * name of an attribute, or a test such as `has x`.
  */
 type Needs = ReadonlyMap<string, readonly Test[]>
 
@@ -104,8 +104,8 @@ function needsOfAll(parts: readonly Part[], within: Within): Needs {
 }
 
 /**
- * The conditions when at least one of `parts` holds: for each value that all of them test, the union of what they
- * allow.
+ * The conditions when at least one of `parts` holds: for each value that all parts test, the union of the values that
+ * the parts allow.
  */
 function needsOfAny(parts: readonly Part[], within: Within): Needs {
   const each = parts.map((part) => needsOf(part, within))
@@ -181,7 +181,7 @@ function needsOfContains([set, item]: readonly CedarExpr[], holds: boolean, { re
   if (set === undefined || item === undefined) return nothing()
   if (set.kind === 'set') {
     const values = valuesOf(set.items, requests)
-    // A set that contains more than literals may contain any value: when `contains` must be true, it then sets no
+    // A set with an element that is not a literal may contain any value: a `contains` that must be true then sets no
     // condition.
     const isWhole = !holds || set.items.every(({ kind }) => LITERALS.has(kind))
     return isWhole ? needOf(whatOf(item, requests), { isNot: !holds, values }) : nothing()
@@ -244,7 +244,7 @@ const valuesOf = (exprs: readonly CedarExpr[], requests: Requests): Set<Value> =
 
 const LITERALS: ReadonlySet<string> = new Set<CedarExpr['kind']>(['string', 'long', 'boolean', 'entity'])
 
-/** The value of a literal, or the id of an entity whose type requests use; undefined for other expressions. */
+/** The value of a literal, or the id of an entity whose type occurs in requests; undefined for other expressions. */
 function valueOf(expr: CedarExpr, requests: Requests): Value | undefined {
   switch (expr.kind) {
     case 'string':

@@ -42,7 +42,7 @@ const NONE: Providers = { names: [], complete: true, has: () => false }
 /** Stands for a provider whose name is unreadable or absent in the MCPExternalAuthConfig. */
 const ANY: NamedProvider = { field: 'upstreamInject.providerName', provider: '', written: false }
 
-/** The upstream provider whose token an MCPExternalAuthConfig needs; undefined when it needs none. */
+/** The upstream provider whose token an MCPExternalAuthConfig needs; undefined for none. `group`: the API group. */
 export const neededProvider = (config: AuthConfig, group: string): NamedProvider | undefined =>
   namedProvider(config, group) ?? (config.spec?.type === 'upstreamInject' ? ANY : undefined)
 
@@ -112,7 +112,7 @@ export function gatewayEnd(gateway: ObjectName, { reason }: Unserved): Related {
 /** Identifies, for grouping errors, the cause that VirtualMCPServers lack the provider of an MCPExternalAuthConfig. */
 export const unservedCause = (config: string): Thing => ['unserved', config]
 
-/** The error: at the VirtualMCPServer's reference to the config; if only backends have one, at `authServerConfig`. */
+/** The error, at the VirtualMCPServer's reference or, if only backends refer to the config, at `authServerConfig`. */
 function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>, isHinted: boolean): FieldError {
   const { members, at } = reached
   const config = authConfigNamed(reached.config)
@@ -154,8 +154,8 @@ function nearText({ provider, providers: { names } }: Unserved, isHinted: boolea
 }
 
 /**
- * Text for a finding elsewhere than at the VirtualMCPServer, which cannot get the token that an MCPExternalAuthConfig
- * needs: at a backend that names `config` or, without `config`, at the MCPExternalAuthConfig itself.
+ * Says that a VirtualMCPServer cannot get the token that an MCPExternalAuthConfig needs, for a finding at another
+ * object: at a backend that names `config` or, without `config`, at the MCPExternalAuthConfig itself.
  */
 export function unservedText(
   gateway: ObjectName,

@@ -25,9 +25,9 @@ import { isOwnStrategy, referencesOf } from './references.ts'
 export const REACHED_KINDS: readonly string[] = [...BACKEND_KINDS, 'MCPExternalAuthConfig']
 
 /**
- * The field with the strategy of a backend: `discovered` is its own `externalAuthConfigRef`, `backends` and `default`
- * are fields of the VirtualMCPServer. `none`: the backend has no strategy; `unknown`: a field is unreadable, or has a
- * value that only releases define.
+ * The field that gives a backend its strategy: `discovered` is the backend's own `externalAuthConfigRef`, `backends`
+ * and `default` are fields of the VirtualMCPServer. `none`: the backend has no strategy; `unknown`: a field is
+ * unreadable, or has a value that only releases define.
  */
 export type From = 'discovered' | 'backends' | 'default' | 'none' | 'unknown'
 
@@ -52,8 +52,8 @@ export function sourceOf({ spec }: Gateway): 'discovered' | 'inline' | undefined
 }
 
 /**
- * All backends of a VirtualMCPServer: the workloads of its group, by kind and name; with source `inline` then the keys
- * of `backends` that no workload has as name. Specification 5.2.
+ * All backends of a VirtualMCPServer: the workloads of its group, by kind and name, and with source `inline` also the
+ * keys of `backends` that no workload has as name. Specification 5.2.
  */
 export function backendsOf(gateway: Gateway, cluster: Cluster): readonly Backend[] {
   const group = groupOf(gateway)
@@ -79,8 +79,8 @@ function discovered(member: ObjectName, cluster: Cluster): Backend {
 type Own = Pick<Backend, 'from' | 'config'>
 
 /**
- * The strategy that a workload's own `externalAuthConfigRef` gives with source `inline`, where only operator releases
- * use it (decision 10); undefined when no release is known.
+ * With source `inline`: the strategy of a workload's own `externalAuthConfigRef`, which only operator releases use
+ * (decision 10); undefined when no release is known.
  */
 const counting = (workload: Workload | undefined, { release }: Cluster): Own | undefined =>
   release === undefined || workload === undefined ? undefined : ownConfigOf(workload)
@@ -265,8 +265,8 @@ export const configsReached = oncePerCluster((gateway: Gateway, cluster): readon
 })
 
 /**
- * All MCPExternalAuthConfigs that the VirtualMCPServer itself names: operator releases convert them all, whatever the
- * `outgoingAuth.source`.
+ * All MCPExternalAuthConfigs that the VirtualMCPServer itself names: operator releases convert all of them for vMCP,
+ * whatever the `outgoingAuth.source`.
  */
 export const configsNamed = (
   gateway: Gateway,

@@ -13,7 +13,7 @@ interface Field {
   /** The path of a field with references; `*` stands for any key of a map. */
   readonly at: readonly string[]
   readonly to: string
-  /** Whether the reference, which `holder` contains, has an effect; absent when it always has an effect. */
+  /** Whether the reference in `holder` has an effect; absent when the reference always has an effect. */
   readonly isRead?: (holder: Readonly<Record<string, unknown>>) => boolean
 }
 
@@ -86,15 +86,15 @@ export function visitTargets(
   for (const field of REFERENCES[kind] ?? []) visit(resource, field, 0, '', (name) => found(field.to, name))
 }
 
-/** The name in a reference; older releases wrote a reference to a group as a bare name (decision 5). */
+/** The name in a reference; in older releases a reference to a group is a bare name (decision 5). */
 export function nameIn(reference: unknown, to: string): unknown {
   if (isObject(reference)) return reference.name
   return to === 'MCPGroup' ? reference : undefined
 }
 
 /**
- * Calls `found` with each name in the field, the map key at the `*` of the field's path, and whether the name is in an
- * object `{name}` rather than a bare text.
+ * Calls `found` for each name in the field, with the name, the map key at the `*` of the field's path, and whether
+ * the name is in an object `{name}` rather than a bare text.
  */
 function visit(
   value: unknown,

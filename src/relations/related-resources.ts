@@ -50,7 +50,7 @@ const members = oncePerCluster((group: string, cluster) =>
   cluster.referrers('MCPGroup', group, BACKEND_KINDS),
 )
 
-/** The backends of a group with this name: at most one of each kind. */
+/** The backends with this name in a group: at most one of each kind. */
 export const membersNamed = (cluster: Cluster, group: string, name: string): readonly ObjectName[] =>
   BACKEND_KINDS.map((kind) => ({ kind, name })).filter((named) => {
     const workload = getWorkload(cluster, named)
@@ -146,7 +146,7 @@ export function namedProvider(config: AuthConfig, group: string): NamedProvider 
   return { field: 'tokenExchange.subjectProviderName', provider: subject, written }
 }
 
-/** The provider of the subject token in an MCPExternalAuthConfig of a type that only newer releases have. */
+/** The `subjectProviderName` of an MCPExternalAuthConfig of type xaa or awsSts, a field of newer releases. */
 export function newerSubjectProvider({ spec }: AuthConfig): NamedProvider | undefined {
   const type: string | undefined = spec?.type
   if (type !== 'xaa' && type !== 'awsSts') return undefined
@@ -154,7 +154,10 @@ export function newerSubjectProvider({ spec }: AuthConfig): NamedProvider | unde
   return provider === '' ? undefined : { field: `${type}.subjectProviderName`, provider, written: false }
 }
 
-/** Whether /mutate chooses a subject provider, as a token exchange lacks `subjectProviderName`. Specification 2.4.5. */
+/**
+ * Whether /mutate chooses the subject provider of a token exchange: `subjectProviderName` is absent, empty or written
+ * by an earlier /mutate. Specification 2.4.5.
+ */
 export function leavesSubjectProvider(config: AuthConfig, group: string): boolean {
   const { type, tokenExchange } = config.spec ?? {}
   if (type !== 'tokenExchange' || tokenExchange === undefined) return false

@@ -20,13 +20,13 @@ interface Reference {
 
 /** The process of a VirtualMCPServer or proxy that validates the tokens of an embedded authorization server. */
 export interface Checker {
-  /** The name of the resource that runs the process; empty until the resource has a name. */
+  /** The name of the resource whose process validates the tokens; empty until the resource has a name. */
   readonly name: string
   /** The namespace of the resource; undefined when the manifest names none. */
   readonly namespace: string | undefined
   readonly port: number
   readonly reference: Reference
-  /** The audience that the process expects in tokens; `at` is the path of this setting. */
+  /** The audience that the validating process expects in tokens; `at` is the path of this setting. */
   readonly audience: string
   readonly at: Path<unknown>
   readonly resourceUrl: Path<unknown>
@@ -61,7 +61,7 @@ export function gatewayChecker(
 }
 
 /**
- * Errors when the expected audience is not `resourceUrl`, the audience of all tokens of an embedded authorization
+ * Findings when the expected audience is not `resourceUrl`, the audience of all tokens of an embedded authorization
  * server. When `resourceUrl` is absent, operator releases use the address of a Service named like the resource.
  */
 export function* audienceErrors(checker: Checker): Iterable<FieldError> {

@@ -4,7 +4,7 @@ import { type Cluster, isObject, type Resource, type Segment } from '../rule/ind
 export interface SecretFacts extends Resource {
   /** The number of bytes of each value, by key; undefined for a value that a deployment tool will replace. */
   readonly bytes: Readonly<Record<string, number | undefined>>
-  /** Whether `bytes` has all keys of the Secret: false when a tool will replace a key. */
+  /** Whether `bytes` has all keys of the Secret: false when a deployment tool will replace a key. */
   readonly complete: boolean
 }
 

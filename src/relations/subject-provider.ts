@@ -12,8 +12,8 @@ import { configsReached, mayBeReached, reachersOf } from './reach.ts'
 import { GATEWAY } from './ends.ts'
 
 /**
- * The provider whose token a VirtualMCPServer exchanges when `subjectProviderName` is absent: its first provider;
- * undefined when it has none or its name is unreadable. Specification 2.4.5.
+ * The provider whose token a VirtualMCPServer exchanges when `subjectProviderName` is absent: its first provider.
+ * Undefined when there is no provider, or when its name is empty or of a wrong type. Specification 2.4.5.
  */
 export function firstProvider({ spec }: Gateway): string | undefined {
   const name = spec?.authServerConfig?.upstreamProviders?.[0]?.name
@@ -57,19 +57,22 @@ export function choicesText(choices: readonly Choice[]): string {
   return [...texts, ...(more > 0 ? [`${more} more elsewhere`] : [])].join('; ')
 }
 
-/** For each provider, the field with its name in one of the VirtualMCPServers that would exchange its token. */
+/**
+ * For each provider in `choices`, at most three: its `name` field in one of the VirtualMCPServers that would exchange
+ * tokens of this provider.
+ */
 export const choiceEnds = (choices: readonly Choice[]): Related[] =>
   choices.slice(0, MOST_CHOICES).flatMap(({ provider, gateways: [gateway] }) => {
     const at = GATEWAY.spec.authServerConfig.upstreamProviders.at(0).name
     return gateway === undefined ? [] : [end(gateway, at, `would choose ${shortQuote(provider)}`)]
   })
 
-/** Identifies, for grouping errors, the cause that VirtualMCPServers choose different providers for the same config. */
+/** The key that groups errors with one cause: VirtualMCPServers choose different providers for the same config. */
 export const undecidedCause = (config: string): Thing => ['undecided provider', config]
 
 /**
  * The first provider of all VirtualMCPServers that use the MCPExternalAuthConfig, if they agree (decision 25).
- * Undefined when they differ, when there is none, or when a field is unreadable.
+ * Undefined when the providers differ, when there is none, or when a relevant field has a wrong type.
  */
 export function agreedProvider(config: string, cluster: Cluster): string | undefined {
   const isUndecided = ({ gateway }: { readonly gateway: Gateway }) =>
@@ -80,8 +83,9 @@ export function agreedProvider(config: string, cluster: Cluster): string | undef
 }
 
 /**
- * Whether /mutate can have written `provider`: only if a VirtualMCPServer that uses the MCPExternalAuthConfig, now
- * or as stored (`before`), has it as its first provider. The annotation of /mutate is no proof: every user can set it.
+ * Whether /mutate can have written `provider`: it must be the first provider of a VirtualMCPServer that uses the
+ * MCPExternalAuthConfig, in `cluster` or as stored before the write (`before`). The annotation of /mutate does not
+ * prove this: every user can set it.
  */
 export function isDecided(
   { config, provider }: { readonly config: string; readonly provider: string },

@@ -2,7 +2,7 @@ import { jsonKey, type Segment } from '../rule/index.ts'
 import { breaksRule, refusals } from './refused.ts'
 import { fieldOf, type ReleaseSchema, schemaAt } from './schema.ts'
 
-/** A constraint of the specification that a value breaks: a JSON Schema keyword and the place of the value. */
+/** A violated constraint of the project's specification: a JSON Schema keyword, and the value with its path. */
 export interface Broken {
   readonly keyword: string
   readonly at: readonly Segment[]

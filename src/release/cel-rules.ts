@@ -21,8 +21,9 @@ const compiled = new BoundedCache<{ readonly rule: Compiled | undefined }>('rule
 const BYTES_PER_CHARACTER = 100
 
 /**
- * Evaluates a rule of a CRD (`x-kubernetes-validations`) over a JSON value and its stored value, which is undefined
- * when nothing is stored. As in the API server, a rule that refers to `oldSelf` holds when nothing is stored.
+ * Evaluates a rule of a CRD (`x-kubernetes-validations`) over a JSON value and the stored value at the same path.
+ * When nothing is stored there, `stored` is undefined, and a rule that refers to `oldSelf` holds, as in the API
+ * server.
  */
 export function evaluateRule(rule: ValidationRule, self: unknown, stored?: unknown): RuleOutcome {
   const known = compile(rule)
@@ -46,7 +47,7 @@ export function evaluateRule(rule: ValidationRule, self: unknown, stored?: unkno
   }
 }
 
-/** Whether `evaluateRule` can evaluate the rule. `besideStored`: it is known which object is stored, if any. */
+/** Whether `evaluateRule` can evaluate the rule. `besideStored`: the stored object or its absence is known. */
 export function isEvaluated(rule: ValidationRule, besideStored: boolean): boolean {
   const known = compile(rule)
   return known !== undefined && (besideStored || !known.isTransition)
@@ -54,7 +55,7 @@ export function isEvaluated(rule: ValidationRule, besideStored: boolean): boolea
 
 class TooDear extends Error {}
 
-/** Compiles a rule; undefined when it uses more than the standard library of CEL. */
+/** Compiles a rule; undefined when it sets `optionalOldSelf`, or does not compile with the functions of src/cel. */
 function compile({ rule, optionalOldSelf = false }: ValidationRule): Compiled | undefined {
   if (optionalOldSelf) return undefined
   const known = compiled.get(rule)

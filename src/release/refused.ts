@@ -108,13 +108,13 @@ function* ofList(schema: ReleaseSchema, list: unknown[], { at, stored }: Place):
   }
 }
 
-/** The items of a stored list by `identityOf`; empty for a list whose items have no identity. */
+/** The items of a stored list of type `map`, each with its identity; empty for other lists. */
 const storedItems = (schema: ReleaseSchema, stored: unknown): [string, unknown][] =>
   schema['x-kubernetes-list-type'] === 'map' && Array.isArray(stored)
     ? stored.map((item) => [identityOf(schema, item) ?? '', item])
     : []
 
-/** The identity of an item: its value in a set, its keys in a list with map keys; otherwise undefined (KEP-555). */
+/** The identity of an item (KEP-555): its value in a set, its keys in a list of type `map`; otherwise undefined. */
 function identityOf(schema: ReleaseSchema, item: unknown): string | undefined {
   const type = schema['x-kubernetes-list-type']
   if (type !== 'set' && type !== 'map') return undefined
@@ -171,7 +171,7 @@ function* ofObject(
 
 /**
  * Yields the violated CEL rules. A rule whose evaluation fails counts as violated, unless a required field is missing
- * (`lacks`): then the API server evaluates no rule.
+ * (`lacks`), which may be the reason. The API server then evaluates no rule; a rule that is false is yielded even so.
  */
 function* ofRules(
   schema: ReleaseSchema,
@@ -189,7 +189,7 @@ function* ofRules(
 
 /**
  * The paths of schema fields with CEL rules that only the API server can evaluate, one path for each such rule.
- * `besideStored`: it is known which object is stored, if any.
+ * `besideStored`: the stored object or its absence is known.
  */
 export function* unevaluatedRules(schema: ReleaseSchema, besideStored: boolean, at = ''): Generator<string> {
   const { properties = {}, items, additionalProperties: values } = schema

@@ -11,15 +11,15 @@ export interface Release {
   readonly schemas: ReadonlyMap<string, ReleaseSchema>
 }
 
-/** The annotation on the CRDs that this project generates: such CRDs do not show an operator release. */
+/** The annotation on the CRDs that this project generates: they do not come from an operator release. */
 export const OWN_CRD = 'vmcp-admission/generated-from'
 
 const VERSIONS = ['v1beta1', 'v1alpha1']
 
 /**
- * Reads a release from the CustomResourceDefinitions of an API group (apiextensions.k8s.io/v1), by the served version
- * v1beta1 of each kind, or else v1alpha1. Undefined when no CRD comes from an operator. Ignores objects that are not
- * CRDs.
+ * Reads a release from the CustomResourceDefinitions of an API group (apiextensions.k8s.io/v1). Of each kind it reads
+ * the version v1beta1 if it is served, or else v1alpha1. Ignores objects that are not CRDs. Undefined when no CRD
+ * comes from an operator.
  */
 export function releaseOf(crds: Iterable<unknown>, group: string, name: string): Release | undefined {
   const schemas = new Map<string, ReleaseSchema>()

@@ -53,7 +53,7 @@ export const resultOf = ({ severity, id, path, message }: DescribedFinding): Rep
   properties: { path },
 })
 
-/** A result with the status `skip`, which counts as neither failed nor warned, and the reason. */
+/** A result with the status `skip` and the reason; the summary counts it neither as failed nor as a warning. */
 export const skippedResultOf = (finding: DescribedFinding, reason: string): ReportResult => ({
   ...resultOf(finding),
   result: 'skip',

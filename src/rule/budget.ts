@@ -6,7 +6,7 @@ export class OutOfBudget extends Error {}
 /** A field of the object whose check ran out of budget. */
 export interface Undecided {
   readonly at: readonly Segment[]
-  /** Whether the CEL expression in this field was compiled, so that its errors are reported. */
+  /** Whether the CEL expression in the field was compiled; if it was not, its errors are not reported. */
   readonly isCompiled: boolean
 }
 

@@ -27,7 +27,7 @@ const WITHOUT_VALUE: ReadonlySet<ErrorType> = new Set<ErrorType>([
   'advice',
 ])
 
-/** An error or advice about one field. Messages print `value`, which the user wrote there, so it is never a secret. */
+/** An error or advice about one field. Messages print `value`, as the user wrote it, so it must never be a secret. */
 export interface FieldError {
   readonly type: ErrorType
   readonly at: readonly Segment[]
@@ -45,13 +45,15 @@ export interface FieldError {
   /** The other places that take part in a contradiction: at most four, the most helpful one first. */
   readonly related?: readonly Related[]
   /**
-   * Keys of the contradictions between objects that the error reports. They are the same whichever of these objects is
-   * judged: where several objects have findings with one key, the output for people shows one of them as the cause.
+   * Keys of the contradictions between objects that the error reports. A contradiction has the same key in the
+   * findings of each of its objects: the output for people groups findings with the same key, and shows one of these
+   * findings as the cause.
    */
   readonly causes?: () => Iterable<ErrorSubject>
   /**
-   * Set for a warning that the operator will certainly fail. The warning becomes an error when the operator release
-   * is known; if it depends on other objects, only for files, because a later apply to a cluster may bring the objects.
+   * Set for a warning which says that the operator will certainly fail. The warning becomes an error when the
+   * operator release is known. A warning that depends on other objects becomes an error for files only, because in a
+   * cluster a later apply may bring these objects.
    */
   readonly isOutage?: true
   /** A change that corrects the error; given only when it is certainly right and changes nothing else. */
@@ -74,9 +76,9 @@ export type Edit =
 export interface Moving {
   readonly op: 'move'
   readonly at: readonly Segment[]
-  /** The old and the new path of each member, from the object at `at`. A move without `to` removes the member. */
+  /** The old and the new path of each member, within the object at `at`. A move without `to` removes the member. */
   readonly moves: readonly { readonly from: readonly string[]; readonly to?: readonly string[] }[]
-  /** Members to add before the moves, with their paths from the object at `at`. */
+  /** Members to add before the moves, with their paths within the object at `at`. */
   readonly adds: readonly { readonly at: readonly string[]; readonly value: string | boolean }[]
 }
 
@@ -131,7 +133,7 @@ export function dependingAsError(error: FieldError, ...dependsOnAsError: readonl
   return { ...error, dependsOnAsError }
 }
 
-/** Marks a warning that the operator will certainly fail: it becomes an error when the operator release is known. */
+/** Marks a warning which says that the operator will certainly fail; with a known release it becomes an error. */
 export const outage = (error: FieldError): FieldError => ({ ...error, isOutage: true })
 
 /** Adds to an error the one thing that it is about, for the ratchet (decision 8). */

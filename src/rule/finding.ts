@@ -26,7 +26,7 @@ export interface Finding {
 /** The most findings of one rule, or of the schema, for one object: a request may hold a million mistakes. */
 export const MOST_FINDINGS = 1_000
 
-/** The id of the error that part of an object was not judged. */
+/** The id of the error which says that part of an object was not judged. */
 export const NOT_JUDGED = 'object-judged-whole'
 
 /** An error at the first violation that is not shown; it says that the object was not judged beyond this violation. */
@@ -41,10 +41,10 @@ export const andNotJudged = (at: readonly Segment[]): Finding => ({
   more: true,
 })
 
-/** The id of the finding that a check ran out of budget. */
+/** The id of the finding which says that a check ran out of budget. */
 export const UNDECIDED = 'decided-within-budget'
 
-/** The finding that the check of the value at a path ran out of budget; all other rules ran as usual. */
+/** The finding which says that the check of the value at a path ran out of budget; all other rules ran as usual. */
 export const notDecided = ({ at, isCompiled }: Undecided): Finding => ({
   id: UNDECIDED,
   severity: 'warning',
@@ -89,7 +89,7 @@ export function findingText(finding: Finding): string {
   return withPlace(finding, causeText(finding))
 }
 
-/** The text `cause` after the prefix and the path of the finding. */
+/** The prefix and the path of the finding, then the text `cause`. */
 export function withPlace({ error, prefix = '' }: Finding, cause: string): string {
   const place = error.at.length === 0 ? '' : `${shownPath(error.at)}: `
   return prefix + place + cause

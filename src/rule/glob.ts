@@ -24,9 +24,9 @@ export function fitsPath(pattern: string, path: string): boolean {
 }
 
 /**
- * Whether the signs of a pattern match all items: both are single characters, or the names in a path. `anyNumber` (a
- * star) stands for any number of items. On a mismatch only the last star takes one more item: giving an earlier star
- * more cannot help.
+ * Whether the pattern in `signs` matches all `items`; both are lists of characters, or lists of the names in a path.
+ * `anyNumber` (a star) stands for any number of items. On a mismatch only the last star takes one more item: giving
+ * an earlier star more cannot help.
  */
 function fitsAll(
   signs: readonly string[],

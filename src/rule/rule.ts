@@ -25,7 +25,7 @@ export type Statement = { readonly section: string } & (
   | { readonly says: string }
 )
 
-/** A statement of the specification, or the name of its section or of a decision: `2.4.1`, `decision 14`. */
+/** A statement of the specification, or the name of one of its sections or of a decision: `2.4.1`, `decision 14`. */
 export type Source = Statement | string
 
 /** The names of the sections and decisions in these sources, without repeats: `2.4.1`, `decision 14`. */
@@ -105,8 +105,9 @@ export interface RuleFor<S extends TSchema> {
 export type Policy =
   | {
       /**
-       * CEL over `self`, the value that `check` gets, or an empty map for none. False only where `check` finds an
-       * error. `self` has no types, any part may be missing or null, and an evaluation that fails denies nothing.
+       * A CEL expression over `self`: the value that `check` gets, or an empty map when the value is absent. False
+       * only where `check` finds an error. `self` has no types, any part may be missing or null, and an evaluation
+       * that fails denies nothing.
        */
       readonly expression: string
     }
@@ -140,9 +141,12 @@ export interface Example<T> {
   /** The field that contains `value`, such as `authzConfigRef`; omitted for the field of the first schema in `on`. */
   readonly part?: string
   readonly annotations?: Readonly<Record<string, string>>
-  /** Other objects that the example needs, with kind and name but no namespace. The resource is named `example`. */
+  /**
+   * Other objects that the example needs. Without a namespace they are in the namespace of the judged resource, which
+   * is named `example`.
+   */
   readonly others?: readonly Other[]
-  /** The value in the stored object: with it the example is an update. */
+  /** `value` as it is in the stored object; an example that has `old` is an update. */
   readonly old?: Given<T>
 }
 
@@ -151,7 +155,7 @@ export interface InvalidExample<T> extends Example<T> {
   readonly findings: NonEmpty<string>
 }
 
-/** Another object in an example. */
+/** An object of an example, beside the judged object. */
 export interface Other extends Resource {
   readonly kind: string
   readonly metadata: {

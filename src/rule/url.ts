@@ -82,7 +82,7 @@ function parseHost(scheme: string, text: string): Pick<Url, 'host' | 'port'> | u
   return port === undefined ? undefined : { host: colon < 0 ? text : text.slice(0, colon), port }
 }
 
-/** The port in `:80` (80), in `:` or in an empty text (both empty); undefined for other texts. */
+/** The port in a text such as `:80`; empty when the text is `:` or empty; undefined for other texts. */
 function optionalPort(text: string): string | undefined {
   return text === '' || /^:\d*$/.test(text) ? text.slice(1) : undefined
 }

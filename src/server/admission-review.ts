@@ -146,7 +146,7 @@ function idsOf(name: string, findings: readonly Finding[]): Record<string, strin
 /** The most characters of a name in a warning; most names are shorter. */
 const LONGEST_NAME = 63
 
-/** The object, as the beginning of a warning: kubectl may print warnings about many objects without their names. */
+/** The kind and name that begin a warning: kubectl may print warnings about many objects without their names. */
 const beginningOf = ({ kind }: Submission, name: string): string =>
   `${kind} ${name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME)}…`}: `
 

@@ -130,7 +130,10 @@ export function buildWebhook(
   return app
 }
 
-/** An answer. `record` counts and logs it after it was sent; `seconds`: the time since the end of the request body. */
+/**
+ * An answer. `record` counts and logs the review after the answer was sent; `seconds`: the time from the end of the
+ * request body to the answer.
+ */
 interface Answer {
   readonly json: string
   readonly record?: (seconds: number) => void
@@ -174,8 +177,8 @@ function answering(parts: Parts, turns: Turns, respond: Responding) {
 }
 
 /**
- * The flow of a review, its client and namespace: flows share CPU time fairly. All unknown namespaces of a client share
- * one flow, because a client could name a new namespace in each review.
+ * The flow of a review: its client and namespace. Flows share CPU time fairly. All unknown namespaces of a client
+ * belong to one flow, because a client could name a new namespace in each review.
  */
 function flowOf({ judge }: Parts, client: string, { submission: { namespace } }: Review): string {
   const { state } = judge().world
@@ -187,7 +190,8 @@ function leaving({ isStopping }: Parts, reply: FastifyReply): FastifyReply {
 }
 
 /**
- * Judges a review by the cache. If the verdict depends on other objects, reads them from the API server, judges again.
+ * Judges a review by the cache. If the verdict depends on other objects, reads them from the API server and judges
+ * again.
  */
 async function validateReview(parts: Parts, review: Review, url: string, take: Take): Promise<() => Answer> {
   const { submission } = review
@@ -210,7 +214,7 @@ async function validateReview(parts: Parts, review: Review, url: string, take: T
 
 /**
  * Whether every error of the verdict depends on other objects, which may have changed in the cluster since they were
- * cached. False for a deletion, because its webhook has failurePolicy Ignore.
+ * cached. False for a deletion: its webhook has failurePolicy Ignore, so a lack of capacity must not deny it.
  */
 function deniesByCacheAlone({ submission }: Review, { errors }: Verdict): boolean {
   const areOpen = errors.length > 0 && errors.every(({ error }) => error.dependsOn !== undefined)

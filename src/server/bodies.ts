@@ -40,7 +40,7 @@ const busy = () => new RefusedBody(503, 'too many bytes of bodies at hand; try a
 /** A request body in memory, from the arrival of the request's headers until the answer. */
 export interface HeldBody {
   readonly client: string
-  /** The port of the client; together with the address it identifies the connection. */
+  /** The port of the client; together with the address in `client` it identifies the connection. */
   readonly port: number
   /** Bytes reserved for the body: its content-length or, if it has none, enough for the bytes that have arrived. */
   bytes: number
@@ -106,8 +106,6 @@ export class Bodies {
       state: 'arriving',
       fail: (error) => {
         request.off('data', take).off('end', end).off('error', broken)
-        // Without this listener a connection that breaks later would go unnoticed.
-        request.on('error', () => undefined)
         this.end(held)
         done(error)
       },

@@ -41,8 +41,8 @@ export function boundConnections(
 }
 
 /**
- * Returns a function that closes the connections that never carried a request: Node ends others itself when a server
- * closes, but waits for these until the client ends them, or until `headersTimeout`.
+ * Returns a function that closes the connections that never carried a request. When a server closes, Node itself ends
+ * the other connections, but waits for the unused ones until the client ends them, or until `headersTimeout`.
  */
 export function unusedConnections(server: HttpServer): () => void {
   const unused = new Map<string, Socket>()

@@ -22,7 +22,7 @@ export interface CurrentFinding {
   readonly severity: 'error' | 'warning' | 'advice'
 }
 
-/** The most lists of findings in the table of lists that objects share; when the table is full, it is emptied. */
+/** The most lists in `#shared`, the table of finding lists that several objects use; a full table is emptied. */
 const MOST_SHARED = 10_000
 
 /** `id severity` for each finding in an object; objects with the same findings share one list. */
@@ -109,8 +109,8 @@ export class CurrentFindings {
 
   /**
    * Stores an object that was just read from the API server, as `put` does. If the state does not store the object, or
-   * stores it without some of its fields, returns the object with the fields that rules read; `isShown`: whether the
-   * state could cache these fields, so that rules see them.
+   * stores it without some of its fields, returns the fields of the object that rules read, and `isShown`: whether
+   * the state could cache these fields, so that rules see them.
    */
   putRead(
     kind: Kind,
@@ -136,7 +136,10 @@ export class CurrentFindings {
     if (this.has(next.kind, next.namespace, next.name)) this.#unread.set(objectKey(next), next)
   }
 
-  /** The findings in an object that was just read, as the check of its namespace would find them. */
+  /**
+   * The findings in an object that was just read, judged together with the cached objects; an object that is too
+   * large to be cached with all fields is judged alone.
+   */
   findingsIn(kind: Kind, object: unknown): readonly Finding[] {
     const { name, namespace } = metadataOf(object)
     if (typeof name !== 'string' || typeof namespace !== 'string') return []
@@ -171,7 +174,7 @@ export class CurrentFindings {
     return this.#state.get(kind, namespace, name) !== undefined
   }
 
-  /** Whether the state has the fields that rules read, for an object that is stored without some of its fields. */
+  /** Whether the fields that rules read are cached for an object that is too large to be stored with all fields. */
   hasDigest(kind: string, namespace: string, name: string): boolean {
     return this.#state.hasDigest(kind, namespace, name)
   }

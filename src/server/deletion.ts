@@ -7,7 +7,7 @@ const CLEANERS = new Set([
   'system:serviceaccount:kube-system:generic-garbage-collector',
 ])
 
-/** Whether a deletion may be denied: never while its namespace or owner is being deleted (decision 11). */
+/** Whether a deletion may be denied: never while the object's namespace or owner is being deleted (decision 11). */
 export async function mayBlock(
   { user, namespace }: Submission,
   live: Pick<LiveReads, 'isTerminating'>,

@@ -1,7 +1,7 @@
 /** Thrown for a body that an API server cannot have sent; the message is for the client. */
 export class BodyError extends Error {}
 
-/** A parsed request body, its text, and its number of nulls. */
+/** A parsed request body, its text, and its number of nulls, which tells whether null fields must be removed. */
 export interface Body {
   readonly value: unknown
   readonly text: string
@@ -16,9 +16,9 @@ const DEEPEST = 1_000
 const LONGEST_OBJECT = 3 * 1024 * 1024
 /**
  * The most keys and values of an object; a body may have twice as many, because an update contains two objects. An
- * object of 1.4 MB with 15,000 upstream providers has 165,000 keys and values. Parsing is slowest for a key that no
- * other object has, about half a microsecond, so that an object is parsed in 50 ms; each key or value takes up to 70
- * bytes of memory.
+ * object of 1.4 MB with 15,000 upstream providers has 165,000 keys and values. An object is parsed in at most 50 ms:
+ * keys that no other object has are the slowest to parse, at about half a microsecond each. Each key or value takes
+ * up to 70 bytes of memory.
  */
 const MOST_OF_ONE = 175_000
 const MOST_VALUES = 2 * MOST_OF_ONE
@@ -29,8 +29,8 @@ const MOST_VALUES = 2 * MOST_OF_ONE
 export const LARGE = 256 * 1024
 
 /**
- * Parses a body. Throws BodyError when the body is not JSON, nests over 1,000 levels, or has a number out of range;
- * before parsing, also when it has an object that no API server could store.
+ * Parses a body. Throws BodyError when the body is not JSON, nests over 1,000 levels, has a number out of range, or
+ * exceeds a limit of size (bytes, or number of keys and values). Only the limits of size are checked before parsing.
  */
 export function parseBody(bytes: Buffer): Body {
   const seen = bytes.length < LARGE ? undefined : look(bytes)
@@ -53,7 +53,10 @@ function refuseLargest({ values, largest, longest }: Look): void {
   if (values > MOST_VALUES) throw new BodyError(`the body has over ${MOST_VALUES} keys and values`)
 }
 
-/** Counts the nulls of a value in one pass. Throws BodyError for too many levels, or for a number out of range. */
+/**
+ * Counts the nulls in a parsed body, so that an object without nulls need not be searched for null fields. Throws
+ * BodyError, in the same pass, for too many levels or for a number out of range.
+ */
 function inspect(value: unknown, depth: number): number {
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw new BodyError(OUT_OF_RANGE)
@@ -78,7 +81,7 @@ const TOO_DEEP = `the body is nested over ${DEEPEST} levels deep`
 
 /** The counts of a scan over the bytes of a body; the body need not be valid JSON. */
 interface Look {
-  /** Number of keys and values, counted by the characters outside of strings that begin or separate them. */
+  /** Number of keys and values, counted by the characters `{`, `[`, `,` and `:` outside of strings. */
   readonly values: number
   /** The most values of a second-level member such as `request.object`; `longest`: the most bytes of such a member. */
   readonly largest: number
@@ -116,7 +119,7 @@ function look(bytes: Buffer): Look {
   let depth = 0
   let nulls = 0
   let problem: string | undefined
-  /** The start of the current member, and the number of values before it. */
+  /** The byte at which the current member of `request` begins, and the number of values before this member. */
   let [begun, before] = [0, 0]
   let [largest, longest] = [0, 0]
   for (let i = 0; i < bytes.length && values <= MOST_VALUES; i++) {
@@ -162,7 +165,7 @@ function endOfNumber(bytes: Buffer, start: number): number {
 const isOfNumber = (code: number): boolean =>
   code === POINT || code === PLUS || code === MINUS || code === SMALL_E || code === LARGE_E
 
-/** Number of digits of the largest double without an exponent. */
+/** Number of digits of the largest double when it is written without an exponent. */
 const MOST_DIGITS = 309
 
 function mayBeTooLarge(bytes: Buffer, start: number, end: number): boolean {

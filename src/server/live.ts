@@ -73,7 +73,7 @@ export class LiveReads {
     }
   }
 
-  /** Whether the namespace is being deleted; also true when the API server does not answer, because it may be. */
+  /** Whether the namespace is being deleted or is gone; true if unknown, because the API server does not answer. */
   async isTerminating(namespace: string, milliseconds: number): Promise<boolean> {
     try {
       const found = await this.#connection.readNamespace(namespace, AbortSignal.timeout(milliseconds))
@@ -132,8 +132,9 @@ export class LiveReads {
   }
 
   /**
-   * Reads an object into the cache. A watch event during the read may be newer than the answer, and would not be
-   * repeated: then the answer is dropped and the object is read again.
+   * Reads an object into the cache, and returns true. If a watch event changes the cached object during the read,
+   * reads it again: the answer may be older than the event, and the watch does not send the event again. Returns
+   * false when this happens at each of MOST_ATTEMPTS reads.
    */
   async #isKnown(
     kind: Kind,
@@ -181,7 +182,7 @@ export class LiveReads {
 interface Reading {
   /** The facts about Secrets and ConfigMaps that rules read, by kind and name. */
   readonly facts: Map<string, Resource>
-  /** Objects for which the cache had no memory, with only the fields that rules read. */
+  /** Objects that did not fit into the memory of the cache, with only the fields that rules read. */
   readonly uncached: Map<string, { readonly name: ObjectName; readonly resource: Resource }>
 }
 

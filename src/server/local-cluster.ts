@@ -115,7 +115,7 @@ export class LocalCluster {
     }
     const abandoned = await removeAbandoned(cluster)
     if (abandoned !== undefined) tell(`removed the webhook configurations that ${abandoned} left behind`)
-    // Set only now, because `close` removes the webhook configurations, which before the removal above may belong to
+    // Set only after `removeAbandoned`: until then the webhook configurations, which `close` removes, may belong to
     // another process.
     this.#opened = { connection, cluster, namespaces }
     await installDefinitions(cluster, {
@@ -224,8 +224,8 @@ function clusterOf(connection: ClusterConnection, group: string): TemporaryClust
 
 /**
  * The address of this machine that the API server can most probably reach: the address of the network interface towards
- * the endpoints of the Service `kubernetes`. With kind, k3d and minikube these are in the network of the container,
- * while the kubeconfig has only a forwarded port.
+ * the endpoints of the Service `kubernetes`. With kind, k3d and minikube these endpoints are in the network of the
+ * container, while the kubeconfig has only a forwarded port.
  */
 async function addressTowards(connection: ClusterConnection): Promise<string> {
   const slices = await connection

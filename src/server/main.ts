@@ -109,7 +109,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   // A closed standard error must not stop the process.
   process.stderr.on('error', () => undefined)
   const chosen = new ConfigurationFile(configuration, logger)
-  // The leader judges no objects, so it does not read the file.
+  // The leader judges no objects, so it does not read the configuration file.
   const readsFile = configuration['config-file'] !== '' && role !== 'leader'
   if (readsFile) await chosen.open()
   const connection = await openConnection(configuration)
@@ -237,7 +237,7 @@ async function listen(
   return `${host.includes(':') ? `[${host}]` : host}:${address.port}`
 }
 
-/** The state of the certificates, for metrics; without the leaf for the leader, because it answers no reviews. */
+/** The state of the certificates, for metrics; of a leader without its leaf, with which it answers no reviews. */
 function stateOf(serving: Serving, role: ServerConfiguration['role']): ServingState {
   const state = serving.state()
   return role === 'leader' ? { ...state, expiry: { ...state.expiry, leaf: undefined } } : state

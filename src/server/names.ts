@@ -12,7 +12,8 @@ export function servingNames({
 }
 
 /**
- * The names with which an API server reaches this server without a Service: first the host of --webhook-url, if set.
+ * The names with which an API server reaches this server without a Service: the host of --webhook-url (if set), then
+ * --host.
  */
 export const localNames = ({ host, 'webhook-url': url }: ServerConfiguration): string[] =>
   [...(url === '' ? [] : [new URL(url).hostname]), host].map((name) => name.replace(/^\[|\]$/g, ''))

@@ -57,7 +57,10 @@ export function openReports(
   return keeper
 }
 
-/** Returns a test whether all objects were judged after the cache was filled, even if some change all the time. */
+/**
+ * Returns a predicate: whether all objects were judged after the cache was filled. It becomes true even if some
+ * objects change all the time.
+ */
 function allJudged(findings: CurrentFindings, isSynced: () => boolean): () => boolean {
   let rounds: number | undefined
   return () => {

@@ -134,7 +134,10 @@ const firstExpiry = (pem: string): number | undefined => {
   return all.length === 0 ? undefined : Math.min(...all)
 }
 
-/** TLS options for requesting client certificates; undefined without their CA. Throws UsageError on an unfit file. */
+/**
+ * TLS options for requesting client certificates; undefined when no file with their CAs (--client-ca) is given.
+ * Throws UsageError when the file cannot be used.
+ */
 export async function clientOptions(file: string): Promise<ReturnType<typeof clientTlsOptions> | undefined> {
   if (file === '') return undefined
   const ca = await readRegularFile(file).catch((error: unknown) => {

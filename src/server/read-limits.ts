@@ -1,16 +1,16 @@
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 
-/** The most resources (and the most Secrets and ConfigMaps) that are read per second for one namespace. */
+/** The most resources that are read per second for one namespace; `MOST_SECRETS`: the most Secrets and ConfigMaps. */
 const MOST_READS = 200
 const MOST_SECRETS = 20
 /**
- * The most estimated bytes of large objects that are read per second for one namespace: six objects of 700 KB, which
- * take a seventh of a core. At least one object is always read.
+ * The most bytes in memory (estimated) of large objects that are read per second for one namespace: six objects of
+ * 700 KB of JSON, which take a seventh of a core. At least one object is always read.
  */
 const MOST_BYTES = 16 * 1024 * 1024
 const WINDOW = 1_000
-/** The most concurrent reads: an answer has up to 1.5 MiB, and parsing takes several times that. */
+/** The most concurrent reads: an answer has up to 1.5 MiB, and parsing takes several times that much memory. */
 const MOST_AT_ONCE = 40
 
 /** Limits the reads from the API server for reviews, because every client that reaches the port can send reviews. */

@@ -64,8 +64,8 @@ const MOST_BYTES = 65_536
 /** The annotation with the digest of the findings; only reports that this project keeps have it. */
 const DIGEST = 'vmcp-admission/findings'
 /**
- * The most reports of objects without current findings, and the most reports to remove, that a list adds to memory:
- * other users may write any number of reports that look like ours.
+ * How many listed reports are kept in memory at most: of those whose object has no current findings, and of those to
+ * delete. Other users may write any number of reports that look like ours.
  */
 const MOST_LISTED = 10_000
 const LONGEST_NAME = 253
@@ -136,7 +136,8 @@ export class ReportKeeper {
       return
     }
     this.#wanted.delete(key)
-    // If an object with the same name is created again, its report needs a new owner: so it is checked again.
+    // The object is read again even if an object with the same name and findings is created before that: the owner
+    // reference of the report then needs the UID of the new object.
     const kept = this.#kept.get(key)
     if (kept !== undefined) this.#kept.set(key, { ...kept, settled: undefined })
   }
@@ -242,7 +243,8 @@ export class ReportKeeper {
       try {
         await write()
       } catch (error) {
-        // The message of the API server is left out, because it may repeat values of the object.
+        // The message of the API server may repeat values of the object, so it is left out of the new error and the log
+        // entry below.
         if (!isOfOneObject(error))
           throw error instanceof StatusError ? new Error(`a write ended with status ${error.status}`) : error
         refused += 1

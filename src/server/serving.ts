@@ -12,9 +12,12 @@ export interface Serving {
   caBundle(): string | undefined
   /** Receives the caBundle (PEM) of each entry in both webhook configurations, as currently stored. */
   observe(caBundles: readonly string[]): void
-  /** Whether both webhook configurations contain, or contained earlier, the CA of the current serving certificate. */
+  /**
+   * Whether API servers can trust the serving certificate. For a self-managed CA: true from the time at which
+   * `observe` received this CA in every caBundle, or not a single caBundle. For other sources: always true.
+   */
   isTrusted(): boolean
-  /** Why the clock of this replica is too wrong to sign; undefined if it is right, or the replica signs nothing. */
+  /** The problem while the clock is too wrong for signing certificates; undefined also if this replica signs none. */
   clockProblem(): string | undefined
   /** The state of the source, for metrics. */
   state(): ServingState

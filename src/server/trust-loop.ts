@@ -71,7 +71,7 @@ export class TrustLoop implements Serving {
     void this.#authority.run(signal)
   }
 
-  /** Step 1: the first certificate. While its clock is wrong, a replica waits, and reports the problem at /readyz. */
+  /** Step 1: the first certificate. A replica whose clock is wrong waits, and reports the problem at /readyz. */
   async first(): Promise<ServingPair> {
     do this.#first = await this.#pairs.within(FIRST_CERTIFICATE)
     while (this.#first === undefined && this.clockProblem() !== undefined)
@@ -88,12 +88,12 @@ export class TrustLoop implements Serving {
     return this.#authority.status().clockProblem
   }
 
-  /** Step 2 of the loop above: the caBundle that the leader writes into both webhook configurations. */
+  /** Step 2 of TrustLoop: the caBundle that the leader writes into both webhook configurations. */
   caBundle(): string | undefined {
     return this.#caBundle
   }
 
-  /** Steps 3 and 4: receives the caBundles in the stored webhook configurations. */
+  /** Steps 3 and 4 of TrustLoop: receives the caBundles in the stored webhook configurations. */
   observe(caBundles: readonly string[]): void {
     this.#propagation.observe(caBundles.map(fingerprintsIn))
     const { leafAuthority } = this.#authority.status()
@@ -103,7 +103,7 @@ export class TrustLoop implements Serving {
     if (!this.#writes && !isInBundles) void this.#authority.check()
   }
 
-  /** Step 5: whether this replica is ready. */
+  /** Step 5 of TrustLoop: whether API servers can trust this replica, so that it is ready. */
   isTrusted(): boolean {
     return this.#isTrusted
   }
@@ -115,9 +115,9 @@ export class TrustLoop implements Serving {
 }
 
 /**
- * Whether a replica that has listened for this many milliseconds may receive requests. When it fails to read or write
- * the webhook configurations, or the leader is late to write its CA, it may: to wait longer would only remove a replica
- * that some API servers trust.
+ * Whether a replica may receive requests: when both webhook configurations have its CA, but also when the replica
+ * failed to read or write them, or has listened for over 90 seconds. To wait longer would only remove a replica that
+ * some API servers trust.
  */
 export function mayServe(serving: Serving, arming: ArmingState | undefined, listeningFor: number): boolean {
   return serving.isTrusted() || (arming?.errors ?? 0) > 0 || listeningFor > WRITTEN_WITHIN

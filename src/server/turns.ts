@@ -1,23 +1,24 @@
 import { SMALL } from './bodies.ts'
 
 /**
- * The steps of a review, in this order. A review that depends on other objects is judged again after these were read.
+ * The steps of a review, in this order. If the verdict depends on other objects, step `judge` runs again after these
+ * objects were read.
  */
 const STEPS = ['parse', 'judge', 'answer', 'record'] as const
 export type ReviewStep = (typeof STEPS)[number]
 
 /** Milliseconds for which small reviews run before the event loop gets control; a single step is never interrupted. */
 const STRETCH = 5
-/** Milliseconds after which the costs of flows restart from 0. */
+/** Milliseconds after which the costs of flows (client and namespace) restart from 0. */
 const WINDOW = 10_000
-/** The most flows whose costs are counted; for a further flow the costs of all restart from 0. */
+/** The most flows (client and namespace) whose costs are counted; a further flow restarts all costs from 0. */
 const MOST_FLOWS = 10_000
 
 /** The facts about a review that determine when its steps run. */
 export interface ReviewTurns {
   /** Bytes of the request body. */
   readonly bytes: number
-  /** The client and namespace of the review, known after parsing: reviews of the same flow wait for each other. */
+  /** The client and namespace of the review, known after parsing; the costs of reviews are added up by flow. */
   flow: string
 }
 
@@ -33,11 +34,12 @@ interface Waiting {
  * - While no review waits, a small review runs its steps immediately, so that it ends before the next is parsed: the
  *   garbage collector has to copy objects that live longer. After STRETCH milliseconds the event loop gets control.
  * - Waiting reviews run the same step together, for STRETCH milliseconds at a time, but at least one review.
- * - The flow with the least cost in this window is judged first, then the smallest review: a client that sends
- *   expensive reviews waits for others, and others wait for only one step of its reviews.
- * - Large reviews have a separate queue. In each turn, after the small reviews, a large review runs one step; then the
- *   queue pauses for as long as that step took, so that it has at most half of the time. Reviews at a later step go
- *   first, so that few large reviews are in memory.
+ * - The flow (client and namespace) with the least cost in this WINDOW is judged first, and of its reviews the
+ *   smallest: a client that sends expensive reviews waits for others, and others wait for only one step of its
+ *   reviews.
+ * - Large reviews have a separate queue. In each turn, after the small reviews, a large review runs one step; then
+ *   the queue pauses for as long as that step took, so large reviews get at most half of the time. Reviews at a later
+ *   step go first, so that few large reviews are in memory.
  */
 export class Turns {
   readonly #small = new Map<ReviewStep, Waiting[]>(STEPS.map((step) => [step, []]))
@@ -172,7 +174,7 @@ const othersGoOn = () => new Promise<void>((resolve) => process.nextTick(resolve
 
 const IDLE: Waiting = { review: { bytes: 0, flow: '' }, run: () => undefined }
 
-/** The reviews that wait for the last step for which any review waits; undefined when none waits. */
+/** The latest of the steps for which reviews wait, with these reviews; undefined when no review waits. */
 function furthest(
   steps: ReadonlyMap<ReviewStep, Waiting[]>,
 ): [waiting: Waiting[], step: ReviewStep] | undefined {

@@ -78,7 +78,7 @@ function* exampleRequests(group: string): Iterable<string> {
   }
 }
 
-/** Matchers in a long request: with their `||` operands 12 KB together, all different, so that no cache has them. */
+/** Number of matchers in a long request: 12 KB together. All `||` operands differ, so that no cache has them. */
 const MATCHERS = 6
 const PARTS = 20
 const LONG = 1

@@ -27,7 +27,7 @@ import * as validators from './generated/validators.js'
 /** The findings of the schema, and the resource as rules read it. */
 export interface Shaped {
   readonly findings: readonly Finding[]
-  /** The resource without nulls, values of a wrong JSON type replaced by undefined. Absent when it is not an object. */
+  /** The value without nulls and without parts of a wrong JSON type. Absent when the value is not an object. */
   readonly resource?: Resource
   /** Whether some part has a wrong JSON type. */
   readonly mistyped: boolean
@@ -85,7 +85,7 @@ function tooManyErrors(kind: Kind, given: unknown, errors: readonly ErrorObject[
   return { findings: [...findings, ...rest], mistyped: true }
 }
 
-/** The value without null fields: null is absent for an optional field, missing for a required one (decision 17). */
+/** The value without its null fields: a field with null counts as a field that is not set (decision 17). */
 function withoutNulls(value: unknown): unknown {
   if (!isHolder(value)) return value
   let copy: JsonHolder | undefined
@@ -121,7 +121,10 @@ const SAID_BY: Readonly<Record<string, readonly string[]>> = {
   format: ['type', 'minimum', 'maximum'],
 }
 
-/** One finding for each mistake: a wrong type hides all other keywords at its place, an empty value the pattern. */
+/**
+ * One finding for each mistake. A type error hides the errors of other keywords at the same place; a minLength error
+ * hides the pattern error.
+ */
 function distinct(kind: Kind, value: unknown, errors: readonly ErrorObject[]): Finding[] {
   const said = new Set(errors.map(({ keyword, instancePath }) => `${keyword} ${instancePath}`))
   return errors

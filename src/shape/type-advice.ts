@@ -40,7 +40,7 @@ function isInteger({ minimum = 0, maximum = LARGEST_INT32 }: SchemaNode, text: s
   return /^(0|[1-9]\d{0,9})$/.test(text) && Number(text) >= minimum && Number(text) <= maximum
 }
 
-/** An example such as `{name: NAME, key: KEY}`, if an object requires these fields (or `name`) alone; else empty. */
+/** An example such as `{name: NAME, key: KEY}` if only these fields, or one of them, are required; else empty. */
 function referenceTo(required: readonly string[]): string {
   if (required.length === 0 || !required.every((field) => field === 'name' || field === 'key')) return ''
   return `, such as {${required.map((field) => `${field}: ${field.toUpperCase()}`).join(', ')}}`

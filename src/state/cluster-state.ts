@@ -1,4 +1,4 @@
-/** The objects of a cluster or of files, as rules look them up: per namespace, by kind and name, and by referrer. */
+/** The objects of a cluster or of files, by namespace. Rules look up an object by kind and name, and its referrers. */
 
 import { referencesOf } from '../relations/index.ts'
 import type { Kind } from '../kinds/kind.ts'
@@ -62,9 +62,9 @@ type PartDigests = Digests<Stored>
 
 interface Referrers {
   readonly names: Map<string, ObjectName>
-  /** The sorted names; computed on demand, and discarded when a name is added or removed. */
+  /** The names of the referrers, sorted on demand; discarded when a name is added or removed. */
   sorted: readonly ObjectName[] | undefined
-  /** A cache by list of kinds: the referrers of these kinds. Every admission review asks for such referrers. */
+  /** For a list of kinds, the referrers of these kinds; cached, because every admission review asks for them. */
   among: WeakMap<readonly string[], readonly ObjectName[]>
 }
 
@@ -92,7 +92,7 @@ export class ClusterState {
   readonly #extent: Extent
   readonly #namespaces = new Map<string, Namespace>()
   readonly #budget: MemoryBudget
-  /** By namespace, then by kind: the number of all dropped objects when an object of the kind was last dropped. */
+  /** By namespace and kind: how many objects of any kind had been dropped when one of this kind was last dropped. */
   readonly #lacking = new Map<string, Map<string, number>>()
   readonly #digests: PartDigests = new Digests()
   #bytes = 0

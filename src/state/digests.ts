@@ -1,4 +1,4 @@
-/** Digests: of each object that is too large to be stored, the fields that rules read, and hashes of its references. */
+/** For objects too large to be stored: digests (the fields that rules read), and hashes of their references. */
 
 import { visitTargets } from '../relations/index.ts'
 import { nameKey, type ObjectName, type Resource } from '../rule/index.ts'

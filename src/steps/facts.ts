@@ -17,7 +17,7 @@ export interface SentCredentials {
   readonly type: string | null
   readonly token: string | null
   readonly provider: string | null
-  /** The spec of the MCPExternalAuthConfig without the provider, which is compared separately. */
+  /** The spec of the MCPExternalAuthConfig without `subjectProviderName`: `provider` is compared separately. */
   readonly settings: unknown
 }
 
@@ -159,7 +159,7 @@ function withoutReach(part: unknown): unknown {
   return Object.fromEntries(kept.map(([name, value]) => [name, withoutReach(value)]))
 }
 
-/** The spec without the provider, which /mutate writes and which is compared separately. */
+/** The spec without `subjectProviderName`, which /mutate may write: the provider in use is compared separately. */
 function withoutProvider(spec: unknown): unknown {
   if (!isObject(spec) || !isObject(spec.tokenExchange)) return spec
   return { ...spec, tokenExchange: without(spec.tokenExchange, 'subjectProviderName') }

@@ -98,8 +98,8 @@ export class Comparison {
 }
 
 /**
- * The harm that role mappings or a policy grant access in this state that they grant neither in the old nor in the new
- * state; undefined when they do not.
+ * The harm when role mappings or a policy grant access in the intermediate state (`part`) but neither in the old nor
+ * in the new state (`sides`); undefined when there is no such access.
  */
 function gainIn(
   key: string,
@@ -132,13 +132,14 @@ const isSameSent = (a: SentCredentials, b: SentCredentials): boolean =>
 
 const canLogIn = ({ isOpen, reason }: Login): boolean => !isOpen && reason === null
 
-/** Whether callers log in the same way in both states. A state that validates no tokens accepts any login. */
+/** Whether the server accepts the same tokens in both states; true if it validates no tokens in the state `side`. */
 const isSameLogin = (side: Login, now: Login): boolean =>
   side.isOpen || (side.audience === now.audience && deepEqual(side.settings, now.settings))
 
 /**
  * Gives a caller the access of the new state (`after`) if the intermediate state (`now`) gives the same access, else
- * the access of the old state. It differs from `now` for callers who get neither the old nor the new access in `now`.
+ * the access of the old state. The result differs from `now` only for callers who get neither the old nor the new
+ * access in `now`.
  */
 const nearest = (old: Choice, after: Choice, now: Choice): Choice => ({
   alternatives(world) {

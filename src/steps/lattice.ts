@@ -7,7 +7,7 @@ import type { Comparison, Harm } from './harms.ts'
 import { type Item, judgeIn, type StateJudging, put, submitted } from './states.ts'
 import { type ChangedObject, isTemporary, lastOf } from './versions.ts'
 
-/** A state between the old and the new one: for each changing object, its version's index and its stored value. */
+/** A state between the old and the new one: the index of the version and the stored value of each changing object. */
 export interface StateNode {
   readonly at: readonly number[]
   readonly stored: readonly unknown[]
@@ -68,7 +68,10 @@ export class Lattice {
     return this.#harms.size
   }
 
-  /** The work so far, in judged states: their number, plus the budget units spent on writes, converted to states. */
+  /**
+   * The work so far, as a number of judged states: `states`, plus the budget units that were spent on judging writes,
+   * converted to states.
+   */
   get work(): number {
     return this.states + this.#spent / UNITS_PER_OBJECT / Math.max(1, this.#objects.length)
   }
@@ -143,7 +146,7 @@ export class Lattice {
 }
 
 function nodeOf(at: readonly number[], stored: readonly unknown[]): StateNode {
-  // The key contains what /mutate wrote, which depends on the cluster state at the write, not only on the version.
+  // The key of a node contains the values that /mutate wrote, because these also depend on the state at the write.
   const written = stored.map((value) => [providerIn(value), metadataOf(value).annotations])
   return { at, stored, key: JSON.stringify([at, written]) }
 }

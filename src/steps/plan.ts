@@ -30,7 +30,7 @@ export interface PlanStep {
   readonly before: unknown
 }
 
-/** A harm that no order avoids: it begins after step `after`, and ends with step `until`. */
+/** A harm that the plan does not avoid: it begins after step `after`, and ends with step `until`. */
 export interface GivenUp {
   readonly text: string
   readonly why: string
@@ -134,7 +134,10 @@ function planOf(
   }
 }
 
-/** Merges the first commits of all components into one commit, then the second commits; counts from `before` + 1. */
+/**
+ * Merges the commits of several components (sets of connected objects): the first commits of all components become
+ * the commit with the number `before` + 1, their second commits the next one, and so on.
+ */
 function together(
   { changes: all }: TwoStates,
   parts: readonly {

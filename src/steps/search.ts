@@ -21,7 +21,10 @@ interface Searching {
   readonly between: number
   /** Whether an object may lose a reference for a while, or be deleted and created again. */
   readonly interruptions: boolean
-  /** Whether the order may go through states with harm; then the search minimises the harm. */
+  /**
+   * Whether the order of writes may lead through states with a harm, such as a backend without credentials; then the
+   * search finds the order with the least harm.
+   */
   readonly harms: boolean
   /** Whether deletions come after all other writes. */
   readonly deletionsLast: boolean

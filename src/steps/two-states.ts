@@ -129,8 +129,8 @@ export class TwoStates implements Component {
   }
 
   /**
-   * The states between the old and the new one through which the changes of a component (set of connected objects)
-   * lead, compared by the authentication of the objects in the component.
+   * The states that the cluster can go through while the changes of a component (set of connected objects) are made.
+   * To find harms, these states are compared by the authentication of the component's objects.
    */
   lattice({ changes, objects }: Component): Lattice {
     const { state } = this.#given

@@ -65,7 +65,10 @@ export function versionsBetween(stored: Manifest, now: Manifest): Version[] {
 
 const REFERENCE = 'externalAuthConfigRef'
 
-/** Versions that interrupt a service, for when any order without them would grant access that neither state grants. */
+/**
+ * Versions that interrupt a service, for changes that would otherwise, in every order, grant access that neither the
+ * old nor the new state grants.
+ */
 export function interruptions(stored: Manifest): Version[] {
   const old = asFile(stored)
   const isReferring = isObject(old.spec) && old.spec[REFERENCE] !== undefined

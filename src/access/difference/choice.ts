@@ -15,7 +15,7 @@ export interface Condition {
   readonly when: Literal
   /** The condition in the words of the manifest; undefined when all callers satisfy it. */
   readonly text: string | undefined
-  /** Variants of this condition without one operand, the shortest first; they may hold for more or other callers. */
+  /** Variants of this condition, each without one operand, the shortest first; other callers may satisfy them. */
   readonly withoutOneOperand: () => Iterable<Condition>
   /** Why no caller can satisfy the condition, when this is known without asking the solver. */
   readonly never?: string
@@ -28,7 +28,7 @@ export interface Alternative extends Outcome {
 
 /** A part of a manifest that grants access by claims: role mappings, or the policy of a trusted issuer. */
 export interface Choice {
-  /** The alternatives, such as role mappings, in the order in which they are tried; all callers satisfy the last. */
+  /** The alternatives, such as role mappings, in the order in which they are tried; the last is for all callers. */
   alternatives(world: ClaimsWorld): readonly Alternative[]
   /** The outcome for these claims, evaluated as a gateway does. Throws OutOfBudget. */
   decide(claims: Claims, budget?: Budget): Outcome
@@ -63,8 +63,8 @@ export const NOTHING: Choice = {
 }
 
 /**
- * For each access (an empty key: for no access), the literal of the SAT solver (a variable or its negation) that is
- * true when the caller gets this access. Exactly one literal is true.
+ * Maps each access to the literal of the SAT solver (a variable or its negation) that is true when the caller gets
+ * this access; the empty key stands for no access. Exactly one literal is true.
  */
 export function outcomesOf(
   world: ClaimsWorld,

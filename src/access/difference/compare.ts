@@ -17,7 +17,10 @@ export interface CallerChange {
 /** An access, such as an AWS role, for which it could not be decided whether some caller gains or loses it. */
 export interface UndecidedChange {
   readonly access: string
-  /** The undecided question: may some caller get the access only in the new state, or (`loses`) only in the old one? */
+  /**
+   * The undecided question. `gains`: does some caller get the access only in the new state? `loses`: does some caller
+   * get it only in the old state?
+   */
   readonly question: 'gains' | 'loses'
   readonly why: string
 }
@@ -110,8 +113,8 @@ class Search {
   }
 
   /**
-   * Tries to prove for all open questions together that no caller gains or loses access. If that fails, looks for a
-   * caller who answers one question, then tries to prove the rest together again.
+   * Tries to prove in one step that no caller gains or loses any of the accesses. If that fails, looks for a caller
+   * who gains or loses one of them, then tries to prove the rest in one step again.
    */
   #answer(questions: readonly Question[]): void {
     if (this.#answerAll(questions)) return
@@ -134,7 +137,7 @@ class Search {
     return this.#witness([some], holds) && this.#changes.size === size
   }
 
-  /** Looks for a caller who answers the question; false when none is found. */
+  /** Looks for a caller who gains (or loses) the access of the question; false when none is found. */
   #answerOne(question: Question): boolean {
     const { size } = this.#changes
     const holds = (claims: Claims) => answers(this.#change(claims), question)
@@ -225,7 +228,7 @@ class Search {
   }
 }
 
-/** Whether some caller gains or loses an access; if so, `when` (a SAT variable or its negation) is true. */
+/** Does some caller gain (or lose) an access? `when` (a SAT variable or its negation) is true for such a caller. */
 interface Question {
   readonly access: string
   readonly question: 'gains' | 'loses'

@@ -16,9 +16,9 @@ export interface DelegationPolicy {
 }
 
 /**
- * Which tokens of a trusted issuer the embedded authorization server exchanges (toolhive: multi_issuer_validator.go). A
- * token with the claim may_act, which names its client: only if `allowMayAct` is true. Other tokens: if `allowedActors`
- * lists the actor, or `actorMatcher` is true.
+ * Which tokens of a trusted issuer the embedded authorization server exchanges (toolhive: multi_issuer_validator.go).
+ * The server exchanges a token with the claim may_act, which names the client that may exchange the token, only if
+ * `allowMayAct` is true, and any other token only if `allowedActors` lists its actor, or `actorMatcher` is true.
  */
 export function delegationChoice(policy: DelegationPolicy, { celGo }: RoleSelection): Choice {
   const { issuer, actorClaim, allowedActors, actorMatcher, allowMayAct } = policy

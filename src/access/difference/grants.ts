@@ -13,7 +13,7 @@ export interface Grant {
   readonly access: string
   /** The field that grants the access, such as `roleMappings[0]`. */
   readonly by: string
-  /** The condition that these callers satisfy, in the words of the manifest; null when all callers satisfy it. */
+  /** The condition of the field on callers, in the words of the manifest; null when all callers satisfy it. */
   readonly callers: string | null
   /** Callers who satisfy the condition, but to whom an earlier field gives another access or no access. */
   readonly except: readonly Taken[]
@@ -124,7 +124,7 @@ function nobodyAs({ condition }: Alternative, takenBy: readonly string[], { issu
   return { is: 'nobody', why, takenBy }
 }
 
-/** Removes earlier fields from `taking` as long as the rest still match all callers who satisfy `condition`. */
+/** Removes alternatives from `taking` as long as the rest still match all callers who satisfy `condition`. */
 function needed(
   world: ClaimsWorld,
   { condition }: Alternative,

@@ -43,7 +43,7 @@ export interface ReadMappings {
   readonly refused: string | undefined
 }
 
-/** Reads the role mappings of an MCPExternalAuthConfig (any JSON value) as releases built with this cel-go do. */
+/** Reads the role mappings of an MCPExternalAuthConfig (any JSON value) as releases with this cel-go version do. */
 function readMappings(value: unknown, { celGo }: RoleSelection): ReadMappings {
   const config = configOf(value)
   const { roleClaim, fallbackRoleArn } = config.spec?.awsSts ?? {}
@@ -131,7 +131,7 @@ function conditionOf(
   )
 }
 
-/** When gateways of newer operator releases grant no role because the role claim has a wrong JSON type. */
+/** True when gateways of newer operator releases grant no role because the role claim has a wrong JSON type. */
 function closedOf(
   world: ClaimsWorld,
   { mappings, roleClaim }: ReadMappings,

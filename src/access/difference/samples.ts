@@ -71,7 +71,10 @@ function* samples(world: ClaimsWorld, count: number): Iterable<Claims> {
   }
 }
 
-/** The tests in matchers that the solver cannot express as a formula, of all claims and of the values inside them. */
+/**
+ * The boolean expressions in matchers that could not be translated to a formula for the solver, about any claim or
+ * any value inside a claim.
+ */
 function guessesIn(world: ClaimsWorld): readonly Guess[] {
   const below = (place: ValuePlace): readonly Guess[] => [
     ...[place.list, place.keys].flatMap((many) => (many === undefined ? [] : guessesIn(many.elements))),

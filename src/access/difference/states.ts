@@ -66,7 +66,7 @@ const NO_ENTRY: Entry = {
 export const choiceOf = (entry: Entry | undefined, generation: Generation): Choice =>
   entry === undefined ? NOTHING : entry.choice(generation)
 
-/** The differences in what one `awsSts` or policy grants; a difference in several releases is listed once. */
+/** The differences in the access that one `awsSts` or policy grants; one in several releases is listed once. */
 export function differenceOf(pair: Pair, generations: readonly Generation[], budget: Budget): PartDifference {
   const found: { readonly generation: Generation; readonly difference: Difference }[] = []
   for (const generation of generations.toReversed()) {
@@ -106,9 +106,9 @@ function comparison(pair: Pair, generation: Generation, settings: Settings): Dif
 }
 
 /**
- * Compares two states that accept tokens of different issuers, so that no proof can cover all callers. Evaluates both
- * states for an example caller of each role, with only those claims of the caller that the tokens of the evaluated
- * state can have.
+ * Compares the old and the new state when they accept tokens of different issuers: then no proof can cover all
+ * callers. Evaluates an example caller of each role in both states, in each state with only those of the caller's
+ * claims that the tokens of this state can have.
  */
 function acrossIssuers(old: Side, now: Side, { budget, callers }: Settings): Difference {
   const examples = [old, now].flatMap(([choice, callerTokens]) =>
@@ -143,8 +143,8 @@ interface Settings {
 }
 
 /**
- * Merges equal values that were found for several generations of releases; adds to each value the releases that it
- * applies to.
+ * Merges equal values that were found for several generations (ranges of operator releases that choose a role in the
+ * same way), and adds to each value the releases to which it applies.
  */
 export function grouped<T extends object>(
   found: readonly { readonly generation: Generation; readonly values: readonly T[] }[],

@@ -26,8 +26,8 @@ export function unusualClaim(claims: Claims): string | undefined {
 }
 
 /**
- * Assumptions that claims are absent which embedded authorization servers never issue; for the case that some of the
- * callers have tokens of such servers.
+ * Assumptions that exclude the claims which embedded authorization servers never issue; empty unless some of the
+ * callers, but not all, have tokens of such servers.
  */
 const commonClaims = (world: ClaimsWorld, { partly }: Pick<CallerTokens, 'partly'>): Literal[] =>
   partly === undefined
@@ -35,8 +35,8 @@ const commonClaims = (world: ClaimsWorld, { partly }: Pick<CallerTokens, 'partly
     : [...world.root.parts].flatMap(([name, { forms }]) => (partly.lacks(String(name)) ? [forms.absent] : []))
 
 /**
- * Asks the solver about callers with usual claims that every token may have, then about usual claims, then about any
- * claims, until an answer is 'possible'.
+ * Asks the solver up to three times, until the answer is 'possible': about claims of usual JSON types that every
+ * caller's token may have, then about all claims of usual JSON types, then about any claims.
  */
 export function soughtFirst<A extends { readonly is: string }>(
   world: ClaimsWorld,
@@ -56,7 +56,7 @@ export function soughtFirst<A extends { readonly is: string }>(
   return ask([])
 }
 
-/** Assumes for all questions to the solver that claims are absent which none of the callers' tokens has. */
+/** Excludes the claims that none of the callers' tokens has from all further answers of the solver. */
 export function onlyThose(world: ClaimsWorld, { lacks }: Pick<CallerTokens, 'lacks'>): void {
   if (lacks === undefined) return
   for (const [name, { forms }] of world.root.parts) if (lacks(String(name))) world.clause([forms.absent])

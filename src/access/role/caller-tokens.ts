@@ -14,7 +14,7 @@ import {
 import { type Cluster, isAbsent, type ObjectName } from '../../rule/index.ts'
 import type { Claims } from './claims.ts'
 
-/** Facts about the tokens of an MCPExternalAuthConfig's callers, from the VirtualMCPServers and workloads using it. */
+/** Facts about the tokens of callers of the VirtualMCPServers and workloads that use an MCPExternalAuthConfig. */
 export interface CallerTokens {
   /**
    * Whether none of the callers' tokens has the claim; undefined when some tokens come from other issuers than embedded
@@ -43,7 +43,7 @@ export const UNKNOWN_TOKENS: CallerTokens = {
   tokens: new Map(),
 }
 
-/** The tokens that callers of the MCPExternalAuthConfig with this name can have. */
+/** The tokens that callers can have, for all objects that use the MCPExternalAuthConfig with this name. */
 export function callerTokensOf(name: string, cluster: Cluster): CallerTokens {
   const awsSts = awsStsOf(getAuthConfig(cluster, name))
   if (awsSts === undefined) return UNKNOWN_TOKENS

@@ -25,9 +25,9 @@ export class Stopped extends Error {}
 
 export interface Limits {
   /**
-   * The cost limit of one matcher, in the cost units of cel-go. The gateway stops at 1,000,000 (toolhive-core,
-   * cel/engine.go). This program counts a little more than cel-go, so the gateway may complete an evaluation that is
-   * stopped here.
+   * The cost limit of one matcher, in the cost units of cel-go. `LIMITS` has the limit of the gateway, 1,000,000
+   * (toolhive-core, cel/engine.go). Because this program counts a little more than cel-go, it may stop an evaluation
+   * that the gateway completes.
    */
   readonly cost: number
   /** The time limit for evaluating all matchers together. */

@@ -4,7 +4,7 @@ import { goFloat } from '../../rule/index.ts'
 
 const HEXADECIMAL = /^([+-]?)0x([\da-f]*)(?:\.([\da-f]*))?p([+-]?\d+)$/i
 
-/** Works as Go's `strconv.ParseFloat`; undefined when Go returns an error: not a number, or too large. */
+/** Works as Go's `strconv.ParseFloat`; undefined when the text is not a number, or is a number that is too large. */
 export function parseDouble(text: string): number | undefined {
   if (/^nan$/i.test(text)) return NaN
   if (/^[+-]?inf(?:inity)?$/i.test(text)) return text.startsWith('-') ? -Infinity : Infinity
@@ -17,7 +17,7 @@ function parseDecimal(text: string): number | undefined {
   return /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i.test(digits) ? Number(digits) : undefined
 }
 
-/** Parses `0x1.8p3`: Go requires the exponent, and also allows an underscore after the prefix. */
+/** Parses a hexadecimal number such as `0x1.8p3`. Go requires the exponent, and allows an underscore after `0x`. */
 function parseHexadecimal(text: string): number | undefined {
   const match = HEXADECIMAL.exec(text.replace(/(?<=[\da-fx])_(?=[\da-f])/gi, ''))
   const [, sign, whole = '', part = '', power = ''] = match ?? []

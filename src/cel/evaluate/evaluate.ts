@@ -31,7 +31,7 @@ interface Evaluation extends Situation {
 
 /**
  * Evaluates a type-checked expression over `claims` (CEL language definition, "Evaluation") with the same results as
- * cel-go. Calls `spend` with at least the cost that cel-go counts, and throws only what `spend` throws.
+ * cel-go. Calls `spend` with at least the cost that cel-go counts. Throws only OutOfBudget and what `spend` throws.
  */
 export function evaluate(expr: Expr, situation: Situation): Result {
   try {
@@ -57,7 +57,7 @@ const COSTS: Readonly<Record<Expr['kind'], number>> = {
 /** The work of visiting one node of the tree, in units of a budget. */
 const NODE_WORK = 1 / 8
 
-/** The cost of a node in cel-go: one more for a path that does not begin with a name: `[1][0]`, `f(x).y`. */
+/** The cost of a node in cel-go: one more for a path that does not begin with a name, as in `[1][0]` or `f(x).y`. */
 function costOf(expr: Expr): number {
   const holder = isPath(expr) ? (expr.kind === 'select' ? expr.operand : expr.args[0]) : undefined
   return COSTS[expr.kind] + Number(holder !== undefined && holder.kind !== 'ident' && !isPath(holder))
@@ -253,7 +253,7 @@ function runComprehension(evaluation: Evaluation, loop: Comprehension): Result {
   return result
 }
 
-/** Runs one step of a loop. Only the loop uses the list that `map` or `filter` builds, so the step appends to it. */
+/** Runs one step of a loop. A step of `map` or `filter` appends to the list that the loop builds, without a copy. */
 function takeStep(evaluation: Evaluation, loop: Comprehension, accumulated: Result): Result {
   const appended = Array.isArray(accumulated) ? appendedIn(evaluation, loop) : undefined
   if (appended === undefined) return run(evaluation, loop.step)

@@ -39,8 +39,8 @@ const INT64 = 1n << 63n
 const UINT64 = 1n << 64n
 
 /**
- * How many elements or characters one unit of cost pays for: when reading and when matching a pattern, as in cel-go
- * (common/cost.go), and when copying.
+ * The next three constants: how many elements or characters one unit of cost pays for when they are read, when a
+ * pattern is matched (both as in cel-go, common/cost.go), and when they are copied.
  */
 const TEXT_PER_UNIT = 10
 const PATTERN_PER_UNIT = 4
@@ -152,8 +152,8 @@ function contained(value: Value, holder: Value, spend: Spend): Result {
   spend(sizeOf(holder))
   if (isList(holder)) return holder.some((item) => equal(item, value, spend))
   if (holder instanceof CelMap) {
-    // For `bytes in m` cel-go panics if the expression contains the map `m` and it is not empty; for a map in claims
-    // `in` is false.
+    // For `b"x" in m` cel-go panics if `m` is a map literal that is not empty. If `m` is in the claims, the result is
+    // false.
     if (value instanceof Uint8Array && !holder.ofClaims && holder.size > 0)
       throw new Aborted('bytes cannot be the key of a map')
     return holder.get(value) !== undefined

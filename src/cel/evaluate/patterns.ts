@@ -1,20 +1,23 @@
-/** Regular expressions in the syntax of Go's regexp (RE2), with a limit on the size of their programs. */
+/** Regular expressions in the syntax of Go's regexp (RE2), with a limit on the size of the compiled programs. */
 
 import { RE2JS } from '@bufbuild/re2'
 import { BoundedCache, OutOfBudget } from '../../rule/index.ts'
 import { Failure } from './values.ts'
 
 interface Pattern {
-  /** An upper bound of the number of instructions in the program of the pattern. */
+  /** An upper bound of the number of instructions in the compiled pattern. */
   readonly size: number
-  /** The program; undefined when RE2 refuses the pattern. */
+  /** The compiled pattern; undefined when RE2 refuses the pattern. */
   readonly program: RE2JS | undefined
 }
 
-/** The largest program of a pattern that is compiled, in instructions: it takes 1.5 MB. */
+/** The most instructions of a compiled pattern: this many take 1.5 MB. A larger pattern is not compiled. */
 const LARGEST = 10_000
 const BYTES_PER_INSTRUCTION = 150
-/** RE2JS copies a sequence of literal characters to append one: copying this many counts as one instruction. */
+/**
+ * RE2JS copies a sequence of literal characters each time it appends a character: copying this many characters counts
+ * as one instruction.
+ */
 const LITERALS_PER_INSTRUCTION = 8_000
 
 /** Caches compiled patterns, because a matcher uses the same pattern for each element of a loop. */
@@ -142,7 +145,8 @@ function escapeAt(pattern: string, at: number): Token {
 }
 
 /**
- * The token of a character class, with its brackets; the rest of the pattern when it is not closed, which RE2 refuses.
+ * The token of a character class, with its brackets. RE2 refuses a class that is not closed; its token is the rest of
+ * the pattern.
  */
 function classAt(pattern: string, at: number): Token {
   let end = at + 1

@@ -9,8 +9,8 @@ const LATEST = 253_402_300_799n
 const INT64 = 1n << 63n
 
 /**
- * A timestamp between 0001-01-01 and 9999-12-31 UTC, otherwise a Failure; `offset` is the UTC offset, in minutes, of
- * the text that it was parsed from.
+ * A timestamp; a Failure outside of 0001-01-01 to 9999-12-31 UTC. `offset` is the UTC offset, in minutes, of the text
+ * from which the timestamp was parsed.
  */
 function instant(nanoseconds: bigint, offset = 0): Result {
   const seconds = floorDivide(nanoseconds, SECOND)
@@ -24,7 +24,7 @@ export function span(nanoseconds: bigint): Result {
   return new Span(nanoseconds)
 }
 
-/** The timestamp plus a duration. As in Go, it keeps the UTC offset of the timestamp. */
+/** The timestamp plus a duration. As in Go, the result has the UTC offset of the timestamp. */
 export const later = ({ nanoseconds, offset }: Instant, by: Span): Result =>
   instant(nanoseconds + by.nanoseconds, offset)
 
@@ -34,7 +34,10 @@ export function earlier(from: Instant, by: Span): Result {
   return turned instanceof Span ? later(from, turned) : turned
 }
 
-/** The duration from one timestamp to another. As in cel-go, its whole seconds must also fit int64 in nanoseconds. */
+/**
+ * The duration from one timestamp to another. As in cel-go, the difference of their whole seconds must also fit int64
+ * when converted to nanoseconds.
+ */
 export function between(from: Instant, to: Instant): Result {
   const seconds = span((secondsOf(to) - secondsOf(from)) * SECOND)
   return seconds instanceof Span ? span(to.nanoseconds - from.nanoseconds) : seconds
@@ -87,8 +90,8 @@ function printOffset(offset: number): string {
 }
 
 /**
- * Prints a duration in seconds, such as `1.5s`. As in cel-go it is first converted to a double, so long durations lose
- * digits.
+ * Prints a duration in seconds, such as `1.5s`. As in cel-go, the duration is first converted to a double, so long
+ * durations lose digits.
  */
 export function printSpan({ nanoseconds }: Span): string {
   return `${plainDouble(Number(nanoseconds / SECOND) + Number(nanoseconds % SECOND) / 1e9)}s`
@@ -141,8 +144,8 @@ export const datePart: ReadonlyMap<string, (value: Instant, zone: string) => Res
 )
 
 /**
- * The CEL getters of a duration, such as `getMinutes`; each converts the whole duration. As in Go, units above
- * milliseconds go through doubles.
+ * The CEL getters of a duration, such as `getMinutes`; each returns the whole duration in its unit. As in Go, hours,
+ * minutes and seconds are computed as doubles.
  */
 export const spanPart: ReadonlyMap<string, (value: Span) => Result> = new Map([
   ['getHours', inUnits(3600n * SECOND)],

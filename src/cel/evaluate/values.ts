@@ -66,8 +66,8 @@ export class TypeName {
 }
 
 /**
- * A CEL map. As in cel-go, 1, 1u and 1.0 are three different keys, and a look-up tries the number types that cel-go
- * tries.
+ * A CEL map. As in cel-go, 1, 1u and 1.0 are three different keys; a look-up of an int or uint tries both of these
+ * types, and a look-up of a whole double all three.
  */
 export class CelMap {
   /** Whether the map comes from an object in the claims, and not from a map literal in the expression. */

@@ -2,7 +2,7 @@ import type { Budget } from '../../rule/index.ts'
 import { type Expr, subexpressions } from '../ast.ts'
 import { namesIn } from './spelling.ts'
 
-/** The most conditions moved out of a CEL loop; each splits it into three cases: true, false, or a failure. */
+/** The most conditions moved out of a CEL loop. Each splits the loop into three cases: true, false, or a failure. */
 export const MOST_HOISTED = 3
 
 const AT = { offset: 0, height: 0 } as const

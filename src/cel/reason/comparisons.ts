@@ -121,7 +121,7 @@ function splits(
     const isLast = i === pieces.length - 1
     if (typeof piece !== 'string' && !isLast) {
       const count = ways.reduce((sum, { rest }) => sum + rest.length, 0)
-      // `count` is in code units, of which a character has up to two; MOST_SPLITS is in characters.
+      // A character of `rest` gives one way to split the text, and has one or two UTF-16 code units in `count`.
       if (count > 2 * MOST_SPLITS) return undefined
     }
     world.budget.spend(ways.length * (1 + text.length / 64))

@@ -52,7 +52,7 @@ function over(reading: Reading, loop: Comprehension, macro: Macro, range: ValueP
   return unrolled(reading, loop, macro, items)
 }
 
-/** The results of a loop over a text: with cel-go 0.33 an empty text is an empty list; all other loops fail. */
+/** The results of a loop over a text. It fails, except that cel-go 0.33 treats an empty text as an empty list. */
 function overText(reading: Reading, macro: Macro, place: ValuePlace): readonly Case[] {
   if (reading.matcher.celGo !== '0.33') return reading.always(FAILED)
   const empty = reading.world.text(place, isText(''))

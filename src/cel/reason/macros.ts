@@ -1,6 +1,6 @@
 import type { Comprehension, Expr } from '../ast.ts'
 
-/** The macro `exists`, `all` or `exists_one`, with its test. */
+/** The macro `exists`, `all` or `exists_one`, with its condition. */
 interface TestMacro {
   readonly name: 'all' | 'exists' | 'one'
   readonly type: 'bool'

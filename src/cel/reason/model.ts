@@ -1,6 +1,7 @@
 /**
- * Builds an example value, such as the claims of a caller, from the truth values that the SAT solver gives the tests:
- * texts, numbers, lists and maps that agree with them, or the lemma for which the solver has to look again.
+ * Builds an example value, such as the claims of a caller, for which the boolean expressions in matchers have the
+ * results that the SAT solver chose. If there is no such value, adds a lemma: a clause with which the solver chooses
+ * other results.
  */
 
 import { type Bound, isAbove, isTighter, numbersBetween } from './bounds.ts'
@@ -25,7 +26,7 @@ type Answer =
   | { readonly is: 'impossible'; readonly because: readonly Literal[] }
   | { readonly is: 'unknown' }
 
-/** The most candidate values that one call of `solve` tries, when some tests have no formula (`Guess`). */
+/** The most values that one call of `solve` tries: a value can be wrong when results were only guessed (`Guess`). */
 const MOST_TRIES = 60
 /** The most keys that the search for an example adds to one map, besides the keys that matchers name. */
 const MOST_FURTHER = 12
@@ -75,7 +76,7 @@ class Model {
     this.#world.budget.spend(1 + counts.reduce((sum, count) => sum + count, 0) / 8)
   }
 
-  /** Candidate values from the constants in tests that have no formula. */
+  /** Candidate values from the constants in `guesses` (expressions that were not translated to a formula). */
   #hinted<T>(guesses: readonly Guess[], from: (hint: unknown) => readonly T[]): T[] {
     const hints = guesses.flatMap((guess) => guess.hints.flatMap(from))
     this.#spend(hints.length)
@@ -83,8 +84,8 @@ class Model {
   }
 
   /**
-   * For each guess (a test without a formula) whose assumed result differs from its evaluation on the value: a clause
-   * that excludes the wrong result for this value.
+   * Evaluates each guess (a boolean expression that was not translated to a formula) for the value. If its result
+   * differs from the one that the solver chose, returns a clause that excludes this choice for this value.
    */
   doubtsOf(value: unknown): Lemma[] {
     return this.#world.guesses.flatMap((guess) => {
@@ -105,12 +106,15 @@ class Model {
     return this.#world.isTrue(yes) === (result === true) && this.#world.isTrue(no) === (result === false)
   }
 
-  /** Returns `literal` (a variable of the solver, or its negation) or the opposite, whichever is false at present. */
+  /** Returns `literal` or its negation: the one that is false in the solver's current assignment. */
   #against(literal: Literal): Literal {
     return this.#world.isTrue(literal) ? -literal : literal
   }
 
-  /** Literals that are all false in the current assignment; any other JSON value at `place` makes one of them true. */
+  /**
+   * Literals that are all false in the current assignment; one of them is true when the value at `place` has another
+   * type, or gives another result for a condition on it.
+   */
   #differs(place: ValuePlace): Literal[] {
     const form = this.#formOf(place)
     const own: Literal[] = [-place.forms[form]]
@@ -152,12 +156,18 @@ class Model {
     }
   }
 
-  /** The tests without a formula that read only this place, and whose results matter in the current assignment. */
+  /**
+   * The boolean expressions that were not translated to a formula, read only this place in the claims, and have a
+   * result that matters in the current assignment.
+   */
   #guessesAt(place: ValuePlace): Guess[] {
     return place.guesses.filter((guess) => this.#counts(guess))
   }
 
-  /** The first of `values` that gives all tests in `guesses` their assumed results; if none, excludes these results. */
+  /**
+   * The first of `values` for which all expressions in `guesses` have the results that the solver chose; if there is
+   * none, adds a lemma that excludes these results.
+   */
   #fitting(
     place: ValuePlace,
     values: Iterable<unknown>,

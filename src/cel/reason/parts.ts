@@ -239,7 +239,7 @@ export function counted(world: ClaimsWorld, atLeast: (least: number) => Literal)
   return { is: 'measure', type: 'int', least, more: (bound) => least(Math.floor(bound) + 1) }
 }
 
-/** Merges the cases of each scalar value, and those that fail, into one case whose condition is the OR of theirs. */
+/** Merges cases with the same scalar value by OR of their conditions; merges the cases that fail in the same way. */
 export function merged(world: ClaimsWorld, cases: readonly Case[]): readonly Case[] {
   world.budget.spend(cases.length / 4)
   const simple = new Map<string, Literal[]>()

@@ -42,7 +42,7 @@ type Tree =
  */
 class Unread extends Error {}
 
-/** Compiles a regular expression to a program; undefined when it has syntax that this parser does not support. */
+/** Compiles a regular expression; undefined when it is too large, or has syntax that this parser does not support. */
 export function programOf(pattern: string, budget: Budget): readonly Instruction[] | undefined {
   try {
     budget.spend(pattern.length / 4)

@@ -3,7 +3,7 @@ import type { CelGoVersion } from '../checker.ts'
 import { checkMatcher } from '../matcher.ts'
 import type { CompiledExpr } from './reading.ts'
 
-/** A matcher, compiled as one version of cel-go does. */
+/** A matcher, compiled as one version of cel-go compiles it. */
 export interface Program extends CompiledExpr {
   readonly expr: Expr
 }

@@ -95,7 +95,10 @@ class Reader implements Reading {
     return this.#leaf(expr)
   }
 
-  /** Translates CEL other than `&&`, `||`, `?:`, `!`: by its possible values, or else as a test without a formula. */
+  /**
+   * Translates an expression other than `&&`, `||`, `?:` and `!` by its possible values. If these are not known, the
+   * solver may choose true, false or a failure (`Guess`).
+   */
   #leaf(expr: Expr): Truth {
     const outer = this.#touched
     this.#touched = new Set()

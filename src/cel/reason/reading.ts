@@ -10,7 +10,7 @@ export interface CompiledExpr {
   readonly celGo: CelGoVersion
 }
 
-/** The most possible values of an expression; an expression with more is not translated. */
+/** The most possible values (`Case`) of an expression that is translated to a formula for the solver. */
 export const MOST_CASES = 150
 
 /** Translates CEL expressions into literals of the solver (`ClaimsWorld`), with the variables in scope. */
@@ -34,7 +34,7 @@ export interface Reading {
   ): Result
   always(value: ValuePart): readonly Case[]
   allOf(place: ValuePlace, over: Over): ListPart
-  /** A reader for expressions about the elements of a list; in them `variable` is the loop variable. */
+  /** A reader for expressions about the elements of a list; `variable` is the name of the loop variable. */
   inList(list: ListPart, variable?: string): Reading
   /** A reader with one more variable in scope. */
   bound(variable: string, binding: Binding): Reading

@@ -42,10 +42,10 @@ export class Solver {
   readonly #trail: Code[] = []
   readonly #levels: number[] = []
   /**
-   * The order in which variables are tried, as a linked list from `#first` to 0: variables of the newest conflict, then
-   * of older conflicts, then variables without a conflict in the order of their creation, in which the parts of a
-   * formula come before the formula. `#next` and `#previous` are the neighbours of a variable; `#rank` falls along the
-   * list.
+   * The order in which variables are tried, as a linked list from `#first` to 0: first the variables of the newest
+   * conflict, then those of older conflicts, then variables without a conflict in the order of their creation: the
+   * parts of a formula before the formula. `#next` and `#previous` are the neighbours of a variable; `#rank` falls
+   * along the list.
    */
   readonly #next: number[] = [0]
   readonly #previous: number[] = [0]
@@ -193,8 +193,8 @@ export class Solver {
   }
 
   /**
-   * Lets the clause watch another literal instead of its second one, which is false; returns false if all others are
-   * false.
+   * Lets the clause watch another literal instead of its second one, which is false. Returns false if all literals
+   * after the second one are false.
    */
   #rewatch(clause: Clause): boolean {
     if (clause.length > 8) this.#budget.spend(clause.length / 32)

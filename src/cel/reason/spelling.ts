@@ -4,7 +4,7 @@ import { CelMap, Instant, isList, Span, TypeName, Uint, type Value } from '../ev
 import type { SettledCalls } from '../checker.ts'
 import type { Scope } from './parts.ts'
 
-/** A canonical text of an expression in which variables are replaced by their values: equal texts mean equal tests. */
+/** A canonical text of an expression, with the values of variables: equal texts mean that the results are equal. */
 export function shown(expr: Expr, scope: Scope, settled: SettledCalls): string {
   const part = (each: Expr) => shown(each, scope, settled)
   switch (expr.kind) {

@@ -256,7 +256,7 @@ export type TextResult =
   | { readonly text: string }
   /** Lists of wanted test results that contradict each other: no text gives all results of a list. */
   | { readonly conflicts: readonly (readonly Wanted[])[] }
-  /** It is unknown whether such a text exists, because the search reached its limit of states. */
+  /** It is unknown whether a text with the wanted results exists, because the search reached its limit of states. */
   | undefined
 
 /** The most states that the search for one text visits. */
@@ -290,7 +290,7 @@ export function findText(wanted: readonly Wanted[], budget: Budget): TextResult 
   }
 }
 
-/** Removes results that a contradiction does not need: no text gives all the remaining results either. */
+/** Removes wanted results without which the others still contradict each other: no text gives all that remain. */
 function leastConflict(all: readonly Wanted[], budget: Budget): readonly Wanted[] {
   let needed = all
   for (const each of all) {

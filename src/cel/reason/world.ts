@@ -7,7 +7,10 @@ import { passes, type TextTest, workOf } from './texts.ts'
 export const FORMS = ['absent', 'null', 'false', 'true', 'number', 'string', 'list', 'map'] as const
 export type Form = (typeof FORMS)[number]
 
-/** The types of a claim in the order of their solver variables: examples avoid the first types, and prefer a string. */
+/**
+ * The types of a claim in the order of their solver variables: an example leaves a claim out if possible; otherwise
+ * preference is given to the last type, a string.
+ */
 const EXAMPLES: readonly Form[] = ['absent', 'map', 'null', 'false', 'true', 'number', 'list', 'string']
 
 /** A place in a JSON value that a matcher reads: a claim, a member of a map, or an element of a list. */
@@ -22,7 +25,7 @@ export interface ValuePlace {
   list: ListPlace | undefined
   /** Literals about the keys of a map; the field `list` has the literals about the elements of a list. */
   keys: ListPlace | undefined
-  /** A literal that is true when the text equals an earlier constant: then it equals no later constant. */
+  /** A literal that is true when the text equals one of the constants so far: then it equals no further constant. */
   taken: Literal | undefined
 }
 
@@ -35,7 +38,7 @@ export interface ListPlace {
   readonly facts: Map<string, KeyFact>
 }
 
-/** Whether a literal holds for a key of a map; `open` when that depends on a test without a formula. */
+/** Whether a literal holds for a key of a map; `open` when neither "always" nor "never" is proved. */
 export type KeyFact = 'always' | 'never' | 'open'
 
 export interface Count {
@@ -53,37 +56,44 @@ export interface FoundElement {
   readonly satisfies: ReadonlySet<Literal>
 }
 
-/** A test without a formula: the solver chooses its result freely; `evaluate` returns the real result for a value. */
+/**
+ * A boolean expression that was not translated to a formula: the solver chooses its result freely, and `evaluate`
+ * returns the real result for a value.
+ */
 export interface Guess {
-  /** True when the test is true (`yes`) or false (`no`); both are false when it fails or is not a bool. */
+  /** The literals for true (`yes`) and false (`no`); both are false when the result is a failure or not a bool. */
   readonly yes: Literal
   readonly no: Literal
-  /** The result of the test matters only when one of these literals is true. */
+  /** The result of the expression matters only when one of these literals is true. */
   readonly guards: Literal[]
   readonly places: readonly ValuePlace[]
   readonly text: string
-  /** Constants in the test, which the search for an example tries as values. */
+  /** Constants in the expression, which the search for an example tries as values. */
   readonly hints: readonly unknown[]
-  /** The names of the claims that the test reads. */
+  /** The names of the claims that the expression reads. */
   readonly claims: readonly string[]
-  /** The result for a JSON value: undefined if it is not a bool, 'unknown' if the test also reads other values. */
+  /** The result for a JSON value: undefined if not a bool, 'unknown' if the expression also reads other values. */
   evaluate(root: unknown): boolean | undefined | 'unknown'
 }
 
 /** A formula about the values that claims, or a list's elements, can have; each matcher that is read adds clauses. */
 export class ClaimsWorld {
   readonly budget: Budget
-  /** Differs from the ids of formulas for nested loops. A repeated question gets the same ids and the same cost. */
+  /**
+   * Identifies this formula among the formulas for nested loops. Ids begin at 0 in each outermost formula, because
+   * they are part of canonical texts, whose length is charged to the budget: so the same analysis always has the same
+   * cost.
+   */
   readonly id: number
   readonly #ids: { next: number }
   readonly root: ValuePlace
   readonly guesses: Guess[] = []
-  /** The tests for which the solver has no formula, by their canonical text: equal tests share a `Guess`. */
+  /** The expressions that were not translated to a formula, by canonical text: equal expressions share a `Guess`. */
   readonly guessed = new Map<string, Guess>()
   readonly true: Literal
   readonly #solver: Solver
   readonly #gates = new Map<string, Literal>()
-  /** A literal that is assumed in every question; clauses that are not proved (`suppose`) hold only when it is true. */
+  /** A literal that each search assumes. Clauses that are not proved (`suppose`) hold only when it is true. */
   readonly #supposed: Literal
 
   /** `forms`: the possible types of the root value. `within`: for list elements, the formula about the list. */
@@ -220,7 +230,10 @@ export class ClaimsWorld {
     }
   }
 
-  /** Tells the solver that the text at the place cannot equal both the constant of `literal` and an earlier one. */
+  /**
+   * Tells the solver that the text at the place equals at most one constant: not both the constant of `literal` and
+   * the constant of an earlier call for the same place.
+   */
   #only(place: ValuePlace, literal: Literal): void {
     const { taken } = place
     const next = this.#solver.variable()
@@ -280,7 +293,7 @@ export class ClaimsWorld {
     return literal
   }
 
-  /** Registers a test that has no formula. */
+  /** Registers a boolean expression that was not translated to a formula. */
   guess(guess: Guess): void {
     this.guesses.push(guess)
     this.#solver.clause([-guess.yes, -guess.no])

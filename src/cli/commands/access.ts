@@ -222,7 +222,8 @@ function deniedIn(differences: readonly PartDifference[], patterns: readonly str
       name === undefined ? [] : [name],
     )
     const open = difference.undecided.filter(({ question }) => question === 'gains')
-    // With the token of another provider callers may get any role: AWS IAM decides, whose policies are not read here.
+    // When STS gets the token of another provider than before, callers may get any role: AWS IAM decides, and its
+    // policies are not read here.
     const isOther = difference.tokens.length > 0 && patterns.length > 0
     return [
       ...(isOther ? [{ entry, access: '', isProved: false }] : []),

@@ -39,7 +39,7 @@ type DoctorFlags = Values<typeof FLAGS>
 interface Times {
   /** Milliseconds between two examinations with --wait. */
   readonly pause: number
-  /** Milliseconds to wait until the Lease is renewed. */
+  /** Milliseconds between two reads of the leader's Lease, which show whether the leader renews it. */
   readonly lease: number
 }
 
@@ -102,7 +102,7 @@ async function examineIfAnswering(
     await place.opened.installation.readService(place.service)
   } catch (error) {
     const message = errorMessage(error)
-    // Any refusal except 401 shows that the API server answers.
+    // After 401 all further requests would fail too. Any other refusal, such as 403, allows further checks.
     if (!isRefusal(error) || message.startsWith('401 ')) return apiServerUnreachable(message)
   }
   return isProbeOnly ? examineProbe(place) : examine(place)

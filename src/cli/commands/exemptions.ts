@@ -13,7 +13,7 @@ import type { Resource } from '../../rule/index.ts'
 import type { Documents } from '../input/texts.ts'
 import { counted, IN_CLUSTER, type Located, type Unread } from '../output/report.ts'
 
-/** The most objects that the note about objects that were not judged names. */
+/** The most names in the note about objects that were not judged. */
 const MOST_NAMES = 20
 
 /** Records, during one run, which exemptions of the configuration had an effect and which objects were not judged. */
@@ -57,9 +57,10 @@ export class Exemptions {
   }
 
   /**
-   * Notes about exemptions that have expired, or that certainly had no effect. Which unused exemptions certainly had no
-   * effect depends on what was judged: in a whole cluster, all; in `files`, those that apply to a judged object, as
-   * other exemptions may be for another repository; otherwise those for a single object, if the object was judged.
+   * Notes about exemptions that have expired, or that certainly have no effect. After a whole cluster was judged, the
+   * latter are all unused exemptions. After all files were judged (`files`), these are the unused exemptions that
+   * apply to a judged object, because others may be for another repository. After only a part was judged, these are
+   * the unused exemptions for a single object that was judged.
    */
   notes(judged: 'cluster' | 'part of a cluster' | 'files' | 'some files'): Located[] {
     const { file = '', exemptions } = this.#configuration
@@ -106,7 +107,8 @@ export function leftOutIn(
 }
 
 /**
- * Adds notes about objects not judged to `notJudged` of a report, or to `unread` if the run must fail because of them.
+ * Adds notes about objects that were not judged to a report: to `notJudged` or, if such objects make the run fail, to
+ * `unread`.
  */
 export function addNotJudged(
   { notJudged, unread }: { readonly notJudged: Located[]; readonly unread: Unread[] },

@@ -49,9 +49,9 @@ export function kindPage(kind: Kind): string[] {
 }
 
 /**
- * The fields with a path, written as in findings or as in docs/fields.md: indexes and keys in brackets are ignored, the
- * kind may come first, and the start of the path may be missing. Fields of several kinds with the same description are
- * one group.
+ * The fields at a path, which is written as in findings or in docs/fields.md. Indexes and keys in brackets are
+ * ignored, the kind may come first, and the start of the path may be missing. Fields of several kinds with the same
+ * description are one group.
  */
 export function fieldsAt(text: string): readonly (readonly Found[])[] {
   const [first = '', ...rest] = plain(text).split('.')
@@ -63,7 +63,7 @@ export function fieldsAt(text: string): readonly (readonly Found[])[] {
   return path === '' ? [] : [...Map.groupBy(found, sameField).values()]
 }
 
-/** A key that is equal for fields with the same description. */
+/** The key for grouping: equal for fields with the same name, schema and `required`. */
 const sameField = ({ field: { name, node, required } }: Found): string =>
   JSON.stringify([name, node, required])
 

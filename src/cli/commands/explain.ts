@@ -57,7 +57,7 @@ function pageOf(name: string, examples: boolean): string[] {
   return groups.flatMap((group, i) => [...(i === 0 ? [] : ['', '---', '']), ...fieldPage(group)])
 }
 
-/** The texts of fields with the same name are printed only when there are at most this many fields. */
+/** The most pages that are printed for fields with the same name; a message lists the fields when there are more. */
 const MOST_PAGES = 4
 /** The most names that a message lists. */
 const MOST_NAMES = 8

@@ -43,7 +43,10 @@ export const fix = defineCommand({
   },
 })
 
-/** Finds the fixes for the named files; with --write, writes them. `counts` tells the user the number of changes. */
+/**
+ * Finds the fixes for the named files; with --write, writes them. `counts` in the result is a text with the number of
+ * changes.
+ */
 export async function fixesOf({
   flags,
   names: positionals,
@@ -86,8 +89,8 @@ function textWithProblems(report: FixReport): string {
 }
 
 /**
- * Reads only the texts of the files, not their documents: they are parsed again after each fix, and storing both would
- * take twice the memory.
+ * Reads the files and returns only their texts, not the parsed documents: the texts are parsed again for each round
+ * of fixes, and keeping both would take twice the memory.
  */
 async function readTexts(
   names: readonly string[],

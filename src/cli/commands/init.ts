@@ -42,7 +42,7 @@ function readUrl(written: string): string {
   return written
 }
 
-/** A setting that `init` asks for on a terminal when no flag is given. */
+/** A setting for which `init` asks on a terminal when its flag is not given. */
 const asked = <T>(help: string, argument: string, usual: string, read: (written: string) => T) => ({
   help: `${help}; ${usual} by default`,
   argument,

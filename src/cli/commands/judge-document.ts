@@ -49,7 +49,7 @@ export interface Beside {
     readonly state: World['state']
     get(subject: GivenSubject): unknown
   }
-  /** The place of a value in another object: in a file, the line of its key; for an object in a cluster, no place. */
+  /** The file and line of a value in another object; `IN_CLUSTER` for an object that is not in a file. */
   placeOf(object: GivenSubject, at: readonly Segment[]): FilePlace
 }
 
@@ -140,15 +140,15 @@ export function* judgingDocument(
 }
 
 /**
- * Whether a finding about the value at a path marks the key or the value: the key for a map or list, because its value
- * begins with its first member on another line.
+ * Whether a finding about the value at a path marks the value or its key. Of a map or list the key is marked, because
+ * the text of a map or list begins with its first member, usually on another line.
  */
 export const targetIn = (value: unknown, at: readonly Segment[]): 'key' | 'value' =>
   typeof valueAt(value, at) === 'object' ? 'key' : 'value'
 
 /**
  * Adds one note about the operator release that a document needs, because it has fields that older releases lack. The
- * note is at the field from the latest release, and also names the other new fields.
+ * note is at the newest of these fields, and also names the others.
  */
 function noteNewerFields(
   newer: readonly NewerField[],

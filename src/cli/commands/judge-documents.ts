@@ -70,7 +70,7 @@ function placesIn({ documents }: Documents, judging: Judging): Beside['placeOf']
 /** The most CEL rules that a note names. */
 const MOST_PLACES = 5
 
-/** A note about CEL rules of CRDs that only the API server evaluates: it may refuse resources that pass here. */
+/** A note that only the API server evaluates some CEL rules of CRDs, so it may refuse resources that pass here. */
 function rulesNotEvaluated({ documents }: Documents, judging: Judging, besideStored: boolean): Located[] {
   const { release } = judging
   if (release === undefined) return []

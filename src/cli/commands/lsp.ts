@@ -34,7 +34,7 @@ export const lsp = defineCommand({
   },
 })
 
-/** The settings of the flags alone, and a function that adds the workspace's configuration. Throws UsageError. */
+/** The settings in the flags, and a function that adds those in the workspace's configuration. Throws UsageError. */
 export async function judgingWith(
   flags: Values<typeof LSP_FLAGS>,
 ): Promise<{ readonly judging: Judging; readonly configured: Configured }> {

@@ -178,7 +178,7 @@ class Replay {
     this.#judged += 1
     if (errors.length > 0) this.#denied += 1
     else if (warnings.some(({ severity }) => severity === 'warning')) this.#warned += 1
-    // Of a write that the webhook would deny only the errors are counted: its object would not be stored.
+    // If the webhook would deny the write, only the errors are counted, because the object would not be stored.
     for (const finding of errors.length > 0 ? errors : warnings) this.#add(write, submission, finding)
   }
 

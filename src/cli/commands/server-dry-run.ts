@@ -119,8 +119,8 @@ const messageOf = ({ status, body }: Answer): string =>
   isObject(body) && typeof body.message === 'string' ? body.message : String(status)
 
 /**
- * The id of our rule that a message names last, as the messages of our own webhook do; undefined for messages without
- * such an id.
+ * The last id of our rules in a message; undefined when it has none. The messages of our webhook end with the id of a
+ * rule.
  */
 const idIn = (text: string): string | undefined =>
   /^and \d+ more; `vmcp-admission check`/.test(text)
@@ -172,7 +172,10 @@ const finding = (severity: Finding['severity'], at: readonly Segment[], detail: 
   error: { type: 'advice', at, detail },
 })
 
-/** The segments of a path in `value` that the API server printed, such as `spec.list[0].map[key].field`. */
+/**
+ * The segments of a path that the API server printed, such as `spec.list[0].map[key].field`. The object `value` shows
+ * whether brackets contain a list index or a map key.
+ */
 function placeIn(value: unknown, path: string): Segment[] {
   const at: Segment[] = []
   if (path === '<nil>') return at

@@ -74,7 +74,7 @@ async function printSteps({
   environment,
 }: Invocation<typeof FLAGS>): Promise<number> {
   needCluster(flags.cluster, args, ['kubeconfig', 'previous', 'apply'])
-  // VMCP_YES may be set for other commands: only --yes as an argument answers the question.
+  // VMCP_YES may be set for other commands: only the argument --yes answers the question that --apply asks.
   const yes = args.some((arg) => /^--yes(?:=true)?$/.test(arg))
   if (yes && !flags.apply) throw new UsageError('--yes needs --apply')
   if (flags.write !== '') needEmptyFolder(flags.write)

@@ -91,7 +91,7 @@ async function removeInstallation({ flags, names, environment }: Invocation<type
   }
 }
 
-/** Used in place of the installation with `--dry-run`: deletes nothing, and answers as if each CRD were deleted. */
+/** With `--dry-run`, replaces the installation: deletes nothing, and answers as if each CRD were deleted. */
 const unchanged = (installation: Opened['installation']): Parameters<typeof removeDefinitions>[0] => ({
   readDefinition: (plural) => installation.readDefinition(plural),
   countResources: (plural) => installation.countResources(plural),
@@ -123,8 +123,8 @@ function findTargets({ installation, registrations }: Opened, namespace: string,
 }
 
 /**
- * Why uninstalling is not possible now, one sentence each: a running leader would write the webhook configurations
- * again, or they belong to another installation.
+ * The reasons against uninstalling now, as sentences: a running leader would write the webhook configurations again,
+ * or the configurations belong to another installation.
  */
 async function findObstacles(opened: Opened, namespace: string): Promise<string[]> {
   const { registrations } = opened

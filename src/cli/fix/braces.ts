@@ -1,4 +1,4 @@
-/** Finds the members between braces or brackets and their offsets in a text, from the tokens of the package `yaml`. */
+/** Finds the members between braces or brackets, and their offsets, with the parser of the package `yaml`. */
 import { CST, Lexer, Parser } from 'yaml'
 import type { Splice } from './splices.ts'
 
@@ -13,11 +13,11 @@ export interface Braces {
   readonly comma: number | undefined
 }
 
-/** A member or an item: its offsets in the text, without the comma before it and the comments around it. */
+/** The offsets of a member of a map, or an item of a list, without the comma before it and the comments around it. */
 export interface BracedItem {
   readonly from: number
   readonly to: number
-  /** The source of the key and of the value, without the text between them. */
+  /** The text of the key and of the value; undefined when more than a colon and spaces are between them. */
   readonly source: readonly [key: string, value: string] | undefined
   /** The offset of the comma before the item; undefined for the first item. */
   readonly comma: number | undefined
@@ -34,7 +34,7 @@ export function bracesAt(text: string, offset: number): Braces | undefined {
   return token?.type === 'flow-collection' ? bracesOf(token, { text, offset }) : undefined
 }
 
-/** The text, and the offset at which the tokens begin. */
+/** A text, and the offset at which the parsed part of it begins: the offsets of parser tokens count from there. */
 interface Around {
   readonly text: string
   readonly offset: number

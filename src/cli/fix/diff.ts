@@ -11,8 +11,8 @@ export function unifiedDiff(file: string, before: string, after: string): string
 }
 
 /**
- * A file name as git writes it in a diff: in quotes when it has a character that would end the line, the name or a
- * quote; with a tab after it when it has a blank, because patch would take the rest for a date.
+ * A file name as git writes it in a diff. A name with control characters, quotes or backslashes is quoted. After any
+ * other name with a blank, a tab marks the end, because patch would take the text after the blank for a date.
  */
 function quoted(name: string): string {
   if (visible(name) === name && !/["\\]/.test(name)) return /\s/.test(name) ? `${name}\t` : name

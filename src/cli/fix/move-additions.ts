@@ -20,11 +20,11 @@ export interface MovedLeaf {
   readonly to: KeyPath
   readonly member?: Member | undefined
   readonly value?: unknown
-  /** Comments to write above the field, from a removed object that contained the field. */
+  /** Comments to write above the field, from a removed map that contained the field. */
   readonly above: readonly string[]
 }
 
-/** How many of the first steps of a path lead to objects that exist and are not removed (`gone`). */
+/** How many of the first steps of a path lead to maps or lists that exist and are not removed (not in `gone`). */
 function depthIn(value: unknown, to: KeyPath, gone: ReadonlySet<string>): number {
   let depth = 0
   for (; depth < to.length - 1; depth++) {
@@ -35,7 +35,7 @@ function depthIn(value: unknown, to: KeyPath, gone: ReadonlySet<string>): number
   return depth
 }
 
-/** Adds each member at the end of the deepest existing object on its new path; undefined when that is not possible. */
+/** Adds each field at the end of the deepest existing map or list on its path; undefined when that is impossible. */
 export function additionsFor(
   source: MoveSource,
   leaves: readonly MovedLeaf[],
@@ -89,7 +89,7 @@ function treeOf(leaves: readonly MovedLeaf[], depth: number): Tree {
 
 const isList = (tree: Tree): boolean => [...tree.keys()].every(isIndex)
 
-/** Writes the members of an object in block style, as lines. */
+/** Writes the members of a map in block style, as lines. */
 function rendered(source: MoveSource, tree: Tree): string[] {
   return [...tree].flatMap(([key, below]) => {
     if (!(below instanceof Map)) return [...below.above, ...linesOf(source, below)]
@@ -137,7 +137,7 @@ function braceLines(
 interface Style {
   readonly isJson: boolean
   readonly colon: string
-  /** Set when each member has its own line: the indent of members, and the extra indent of each level, in spaces. */
+  /** The indent of members, and the added indent of each level, in spaces; undefined for a map on one line. */
   readonly own: { readonly indent: number; readonly unit: number } | undefined
 }
 

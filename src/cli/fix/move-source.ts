@@ -1,4 +1,4 @@
-/** Finds the text of a YAML object's member: whole lines in block style, or the text between two commas in braces. */
+/** Finds the text of a member of a YAML map: whole lines in block style, or the text between two commas in braces. */
 import { jsonKey, type Moving, valueAt } from '../../rule/index.ts'
 import { type BracedItem, type Braces, bracesAt } from './braces.ts'
 import { quoteTemplates } from '../input/fill.ts'
@@ -20,7 +20,7 @@ export const numbered = (steps: KeyPath) => steps.map((step) => (isIndex(step) ?
 
 export const isIndex = (step: string): boolean => /^\d+$/.test(step)
 
-/** The YAML object to edit, and the text that contains it. */
+/** The YAML map to edit, and the text that contains the map. */
 export interface MoveSource {
   readonly text: string
   readonly value: unknown
@@ -28,7 +28,7 @@ export interface MoveSource {
   readonly lines: readonly string[]
   readonly starts: readonly number[]
   readonly end: '\n' | '\r\n'
-  /** The line and column of a member's key; `steps` is the path of the member from the object. */
+  /** The line and column of a member's key; `steps` is the path from the map to the member. */
   readonly keyAt: (steps: KeyPath) => TextPlace
   /** The braces or brackets around the value of a member; undefined when the value is in block style. */
   readonly bracesOf: (steps: KeyPath) => Braces | undefined
@@ -63,7 +63,7 @@ export function readSource(text: string): EditedSource {
   }
 }
 
-/** The object that an edit changes, found by the edit's path, line and column; undefined when there is none. */
+/** The YAML map that an edit changes, at the edit's path, line and column; undefined when no map begins there. */
 export function sourceOf(
   { begins, begun, readable, ...read }: EditedSource,
   edit: Moving & TextPlace,
@@ -72,7 +72,8 @@ export function sourceOf(
   const { text, lines } = read
   const at = edit.at.map(jsonKey)
   const last = countBefore(begins, edit.line + 1) - 1
-  // Tries every document that begins on this line: items of a list in braces can begin on the same line.
+  // Tries every document that begins on this line: each item of a `List` is a document, and in JSON one line can have
+  // several items.
   for (let i = last; i >= 0 && begins[i] === begins[last]; i--) {
     const document = begun[i]
     if (document === undefined) continue
@@ -105,7 +106,7 @@ export function sourceOf(
   return undefined
 }
 
-/** The lines that a member of an object takes in block style, as indexes into the lines of the text. */
+/** The lines that a member of a map takes in block style, as indexes into the lines of the text. */
 export interface LineExtent {
   /** The member's first line, which may be a comment; `key`: the line of its key; `end`: the line after the member. */
   readonly start: number

@@ -41,7 +41,7 @@ export function movesIn(
     member: memberAt(source, move.from),
     around: goneAround(move.from, gone),
   }))
-  // The removed objects that are not inside another removed object.
+  // The removed maps that are not inside another removed map.
   const whole = emptied
     .filter((path) => goneAround(path, gone) === undefined)
     .map((path) => ({ path, member: memberAt(source, path) }))
@@ -67,11 +67,11 @@ export function movesIn(
     if (each.to !== undefined) leaves.push({ to: each.to, member: each.member, above: above.get(each) ?? [] })
   const cut = new Set(removed.flatMap((member) => member?.item ?? []))
   const additions = additionsFor(source, leaves, gone, cut)
-  // If several changes have the same offset, additions come before removals, and additions to deeper objects first.
+  // Of several changes at the same offset, additions come before removals, and additions to deeper maps come first.
   return additions && [...additions, ...cuts].toSorted((a, b) => a.from - b.from || a.length - b.length)
 }
 
-/** The key of the outermost removed object that contains a path; undefined when none does. */
+/** The key (`keyOf`) of the outermost removed map that contains the value at a path; undefined when none does. */
 function goneAround(path: KeyPath, gone: ReadonlySet<string>): string | undefined {
   for (let length = 1; length < path.length; length++) {
     const key = keyOf(path.slice(0, length))
@@ -80,7 +80,7 @@ function goneAround(path: KeyPath, gone: ReadonlySet<string>): string | undefine
   return undefined
 }
 
-/** The paths of the objects that are empty after these members are removed. */
+/** The paths of the maps that are empty after these members are removed. */
 function emptiedBy(value: unknown, taken: readonly KeyPath[]): KeyPath[] {
   const keys = new Set(taken.map(keyOf))
   const holders = new Map(
@@ -93,7 +93,7 @@ function emptiedBy(value: unknown, taken: readonly KeyPath[]): KeyPath[] {
   return found.length === 0 ? [] : [...found, ...emptiedBy(value, found)]
 }
 
-/** The comments in a removed object that do not belong to a moved member. */
+/** The comments in a removed map that do not belong to a moved member. */
 function commentsBeside(
   source: MoveSource,
   member: Member | undefined,

@@ -5,8 +5,9 @@ import { errorMessage } from '../../rule/index.ts'
 import { followLinks, readRegularFile } from '../input/regular-file.ts'
 
 /**
- * Replaces the text of a file, keeping its mode and, where permitted, its owner. The new text is completely on the disk
- * before it is renamed, so a full disk leaves the old file. Returns why the file was not written; undefined on success.
+ * Replaces the text of a file, keeping its mode and, where permitted, its owner. The text is written to a new file,
+ * which replaces the old one only when it is completely on the disk, so a full disk leaves the old file. Returns why
+ * the file was not written; undefined on success.
  */
 export async function replaceFile(name: string, before: string, after: string): Promise<string | undefined> {
   try {

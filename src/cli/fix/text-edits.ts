@@ -1,8 +1,8 @@
 /**
- * Applies the steps of fixes to the text of a file. After an attempt the file is parsed again: the new text is used
- * only if exactly the values that the steps change have changed. So comments and layout are kept, and text that YAML
- * aliases or merges share is never changed. Steps that do not overlap are tried together, and in smaller groups if one
- * step fails, because trying each step alone would parse the file once for each step.
+ * Applies the edits of fixes to the text of a file. After an attempt the new text is parsed, and used only if exactly
+ * the values that the edits change have changed. So comments and layout are kept, and text that YAML aliases or
+ * merges share is never changed. Edits that do not overlap are tried together, and in smaller groups if one edit
+ * fails, because trying each edit alone would parse the file once for each edit.
  */
 import { deepEqual, type Edit, isObject, jsonKey, type Moving, withoutEnd } from '../../rule/index.ts'
 import { edited } from '../../shape/index.ts'
@@ -20,7 +20,7 @@ import {
 
 export type PlacedEdit = Edit & TextPlace
 
-/** The most characters that are parsed again for a file: a malicious file can have thousands of steps that all fail. */
+/** The most characters that are parsed again for a file: in a malicious file, thousands of edits can all fail. */
 const MOST_READ = 2 ** 21
 const readLimit = (text: string): number => Math.max(MOST_READ, 8 * text.length)
 
@@ -43,7 +43,7 @@ export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedTe
     return readSource(of)
   }
   const source = (): EditedSource => (known ??= load(text))
-  /** The edits of `some` that lack the wanted effect in `written`; when there are none, `written` becomes the text. */
+  /** The edits of `some` that lack the wanted effect in `written`; if none lacks it, sets `text` to `written`. */
   const misfits = (some: readonly PlacedEdit[], written: string | undefined): readonly PlacedEdit[] => {
     if (written === undefined || left < 0) return some
     const after = load(written)
@@ -94,8 +94,8 @@ const loaded = (document: LoadedDocument): Loaded =>
     : { value: document.value, place: document.locate([], 'value') }
 
 /**
- * Divides the edits, in order, into groups of edits that have the wanted effect and groups of `misfits`, which lack the
- * effect; into halves when all edits are misfits. The last group comes first.
+ * Divides the edits, in order, into groups, each with only `misfits` (edits that lack the wanted effect) or only
+ * other edits. When all edits are misfits, the groups are the two halves. The last group comes first.
  */
 function partsOf(edits: readonly PlacedEdit[], misfits: readonly PlacedEdit[]): PlacedEdit[][] {
   const half = edits.length >> 1
@@ -111,8 +111,8 @@ function partsOf(edits: readonly PlacedEdit[], misfits: readonly PlacedEdit[]): 
 }
 
 /**
- * The edits whose document does not have the wanted content afterwards; an edit belongs to the last document that
- * begins before it. All edits when a document without edits has changed.
+ * The edits whose document does not have the wanted content in `after`; an edit belongs to the last document that
+ * begins before the edit. If a document without edits has changed, all edits are returned.
  */
 function misfitsIn(
   before: readonly Loaded[],
@@ -159,8 +159,8 @@ function candidates(
 }
 
 /**
- * The text after all edits, each written in its alternative number `rank` (0 is the most natural); or the index of the
- * first edit that overlaps another edit or cannot be written.
+ * The text after all edits. `rank` says which of the alternative texts of each edit is written: 0 is the most natural
+ * one. Returns the index of the first edit that overlaps another edit or cannot be written, if there is one.
  */
 function withAll(
   source: () => EditedSource,
@@ -208,7 +208,8 @@ function withAll(
 const LONGEST = 4096
 
 /**
- * Alternative text changes for one edit, the most natural first. Positions count from `offset`, where `rest` begins.
+ * The alternative changes of the text for one edit, the most natural one first. The offsets of the changes count from
+ * `offset`, where `rest` begins.
  */
 function splices(text: string, offset: number, rest: string, edit: Exclude<PlacedEdit, Moving>): Splice[] {
   if (edit.op === 'rename')
@@ -254,7 +255,10 @@ function plainInBrackets(rest: string): string | undefined {
 
 const FLOW_VALUES: readonly Form[] = [quoted, plainInBrackets, plainInBlock]
 
-/** Whether a bracket is open on the line before the offset. An error does no harm: the new text is parsed again. */
+/**
+ * Whether a bracket is open on the line before the offset. A wrong result is harmless: `withEdits` parses the new
+ * text, and uses it only if exactly the wanted values have changed.
+ */
 function isInBrackets(text: string, offset: number): boolean {
   const line = Math.max(text.lastIndexOf('\n', offset - 1) + 1, offset - LONGEST)
   let depth = 0

@@ -13,7 +13,7 @@ export interface Write {
   readonly name: string
   /** The object as stored or, for a deletion, as it was before; undefined when the log does not contain it. */
   readonly object: Readonly<Record<string, unknown>> | undefined
-  /** Why the log does not contain the object; empty when it does, and for a deletion. */
+  /** Why the log does not contain the object; empty when the log contains it, and for a deletion. */
   readonly lacking: string
 }
 

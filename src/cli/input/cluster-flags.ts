@@ -32,7 +32,7 @@ export const CHECK_SECRETS = { 'check-secrets': checkSecrets }
 export const isWritten = (name: string, args: readonly string[]): boolean =>
   args.some((arg) => arg === `--${name}` || arg.startsWith(`--${name}=`))
 
-/** Refuses flags that need `--cluster`. Those in the environment are ignored: they may be for other commands. */
+/** Refuses flags that need `--cluster`. Flags in the environment are ignored: they may be for other commands. */
 export function needCluster(cluster: boolean, args: readonly string[], names: readonly string[]): void {
   const given = names.find((name) => isWritten(name, args))
   if (!cluster && given !== undefined) throw new UsageError(`--${given} needs --cluster`)

@@ -20,7 +20,7 @@ export async function openConfiguration(flag: string, names: readonly string[]):
   return readConfiguration(file, text)
 }
 
-/** The text of a configuration file. A link out of its repository is refused, because messages quote the content. */
+/** The text of a configuration file. A link to outside the repository is refused, because messages quote the text. */
 async function textOf(file: string): Promise<string> {
   try {
     const bytes = await readRegularFile(await followLinks(file), newAllowance(), MOST_BYTES)

@@ -46,8 +46,8 @@ export async function* readSources(
 export const withSlashes = (path: string): string => path.replaceAll(sep, '/')
 
 /**
- * Returns a test whether `--exclude` excludes a path. A pattern with a "/" is matched against the path as findings
- * print it, any other pattern against each name in the path. Files in an excluded folder are excluded too.
+ * Returns a function that tells whether `--exclude` excludes a path. A pattern with a "/" is matched against the path
+ * as findings print it, other patterns against each name in the path. Files in an excluded folder are excluded too.
  */
 export function excluding(patterns: readonly string[]): Excluded {
   const anchored = patterns.map((pattern) => {

@@ -32,5 +32,8 @@ export function quoteTemplates(text: string): string {
   })
 }
 
-/** Matches the text before a value that begins with a template, the rest of the line, and the `#` of a comment. */
+/**
+ * Matches a line whose value begins with a template. The groups are the text before the value, the text from the
+ * value to the end of the line or a comment, and the `#` of the comment.
+ */
 const TEMPLATE_VALUE = /^([ \t]*(?:- +)*(?:[\w./-]+:[ \t]+|- +))(\{\{[^{}\n]*\}\}[^#\n]*)(#?)/gm

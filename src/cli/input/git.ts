@@ -72,7 +72,7 @@ export async function readRevisionDocuments(
   )
 }
 
-/** The documents with other file names: `nameOf` returns the new name of a file. */
+/** The same documents with new file names, which `nameOf` returns. */
 function named(documents: Documents, nameOf: (file: string) => string): Documents {
   const rename = <T extends { readonly file: string | null }>(each: T): T =>
     each.file === null ? each : { ...each, file: nameOf(each.file) }
@@ -93,7 +93,7 @@ interface Commit {
   readonly allowance: Allowance
 }
 
-/** The most symbolic links in a chain that are followed from a file, as in Linux. */
+/** The most symbolic links that are followed one after another to reach a file, as in Linux. */
 const MOST_LINKS = 40
 
 /** Reads files of a commit, in the order of the paths; undefined for a symbolic link to a folder, which is skipped. */
@@ -146,7 +146,7 @@ const linked = (name: string, leadsTo: string): SourceFile | undefined =>
     ? { name, problem: LINK_TO_OTHER_KIND }
     : undefined
 
-/** Whether the file at a path is a manifest to read: not when it is hidden, or in a hidden folder or node_modules. */
+/** Whether the file at a path is a manifest to read; hidden files, hidden folders and node_modules are not read. */
 const isManifest = (path: string): boolean =>
   MANIFEST.test(posix.basename(path)) &&
   !path.split('/').some((name) => (name.startsWith('.') && name !== '..') || name === 'node_modules')

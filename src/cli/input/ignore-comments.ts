@@ -7,7 +7,7 @@ export interface IgnoreComment {
   readonly column: number
   /** The line that the comment covers: its own line if it follows a value, else the next line that is not a comment. */
   readonly target: number
-  /** On an additional entry without an id: the number of ids in the comment after the first 100, which are not read. */
+  /** Only on an extra entry, with an empty `id`, for a comment with over 100 ids: the number of ids not read. */
   readonly left?: number
 }
 
@@ -20,9 +20,7 @@ export const REASON_TO_WRITE = '<why>'
 export const ignoreComment = (id: string, reason: string): string => `${SIGN}${id}] ${reason}`
 
 const BEGINNING = /#\s*vmcp-admission:\s*ignore\b\s*/
-/**
- * A line break by some standards, but not for Kubernetes: an ignore comment on a line with such a break has no effect.
- */
+/** A character other than LF that some parsers treat as a line break: it makes an ignore comment have no effect. */
 const OTHER_BREAK = /[\r\u2028\u2029]/
 
 /** The most ids that are read in one ignore comment. */

@@ -31,13 +31,13 @@ export function withoutPatches(documents: readonly FileDocument[]): {
 export const KUSTOMIZATION_NAMES = ['kustomization.yaml', 'kustomization.yml', 'Kustomization'] as const
 const NAMES: ReadonlySet<string | undefined> = new Set(KUSTOMIZATION_NAMES)
 
-/** Whether a document is a kustomization; in a file named like one (`KUSTOMIZATION_NAMES`), `kind` may be missing. */
+/** Whether a document is a kustomization, by the name of its file and by its `kind`, which may be missing. */
 function isKustomization({ file, document: { value } }: FileDocument): boolean {
   if (!NAMES.has(normalized(file).split('/').at(-1)) || !isObject(value)) return false
   return [undefined, null, '', 'Kustomization', 'Component'].includes(value.kind as string | null | undefined)
 }
 
-/** An entry in the resources of a kustomization: a file, or a folder with another kustomization. */
+/** An entry in a kustomization's resources, bases or components: a file, or a folder with another kustomization. */
 interface Listed {
   /** The path of the entry from the working folder; `written` is the text in the kustomization. */
   readonly path: string
@@ -45,7 +45,7 @@ interface Listed {
   readonly at: Pick<Located, 'file' | 'line' | 'column'>
 }
 
-/** The entries in the resources of the kustomizations among the documents. */
+/** The entries in the resources, bases and components of the kustomizations among the documents. */
 export function* listedIn(documents: readonly FileDocument[]): Iterable<Listed> {
   for (const { file, document } of documents.filter(isKustomization))
     for (const field of ['resources', 'bases', 'components']) {

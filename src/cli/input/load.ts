@@ -29,9 +29,9 @@ export interface ReadDocument {
    */
   readonly notes: readonly (TextPlace & { readonly message: string })[]
   /**
-   * The line and column of the field or item at this path: of its key (an item of a list is its own key), or of its
-   * value (of its key when no value is written). For aliases and merges, the place of the text that they repeat. When
-   * the path does not exist, the place of the key of the nearest existing parent.
+   * The line and column of the key or the value at this path. An item of a list has the same place for both; a value
+   * that is not written (`key:`) has the place of its key. For aliases and merges, the place of the text that they
+   * repeat. When the path does not exist, the place of the key of the nearest existing parent.
    */
   readonly locate: (segments: readonly NodeKey[], target: 'key' | 'value') => TextPlace
   /** The ignore comments for lines of the document. */
@@ -88,7 +88,7 @@ export function loadDocuments(text: string, options: LoadOptions = {}): LoadedDo
   return withComments(loaded, ignoreComments(normal))
 }
 
-/** Adds to each document the comments on its lines, up to the start of the next document. */
+/** Adds to each document the ignore comments for its lines, up to the start of the next document. */
 function withComments(
   loaded: readonly LoadedDocument[],
   comments: readonly IgnoreComment[],
@@ -124,7 +124,7 @@ function readChunk(chunk: Chunk): { node: TextNode; notes: readonly Note[] } {
   }
 }
 
-/** A document or an item of a list, with its path in the document, and the kind implied by the list. */
+/** A document or an item of a list, with its path in the document, and the kind and version that the list implies. */
 interface Part {
   readonly node: TextNode
   readonly within: readonly NodeKey[]
@@ -139,8 +139,8 @@ interface TypeMeta {
 const whole = (node: TextNode): Part => ({ node, within: [], inherited: undefined })
 
 /**
- * The objects that kubectl reads from an object: the object itself or, if it has `items`, the items. The kind of a
- * typed list implies the kind of items that have no kind.
+ * The objects that kubectl reads from an object: the object itself or, if it has `items`, the items. A typed list
+ * implies the kind and version of items that have neither.
  */
 function expandLists(root: TextNode): (Part | ReadError)[] {
   const items = root.kind === 'map' ? root.entries.get('items')?.node : undefined

@@ -48,8 +48,8 @@ export class ReadError extends Error {
 }
 
 /**
- * The deepest nesting of lists and maps; the outermost has depth 1. The YAML package recurses for each level, with over
- * 1 KB of stack before it is compiled, and Node's stack is just under 1 MB.
+ * The deepest nesting of lists and maps; the outermost has depth 1. The package `yaml` recurses for each level. Until
+ * V8 has compiled the package, a level takes over 1 KB of Node's stack, which is just under 1 MB.
  */
 export const maxDepth = 500
 
@@ -89,9 +89,9 @@ export function child(node: TextNode, segment: NodeKey): NodeEntry | undefined {
 }
 
 /**
- * The offset in the text of the value at this path in `root`, or of its key. An item of a list is its own key; a value
- * that is not written (`key:`) has the offset of its key. If the path does not exist: the offset of the key of the
- * nearest existing parent, or the start of the document.
+ * The offset in the text of the key or the value at this path in `root`. An item of a list has the same offset for
+ * both; a value that is not written (`key:`) has the offset of its key. If the path does not exist: the offset of the
+ * key of the nearest existing parent, or the start of the document.
  */
 export function locateNode(root: TextNode, segments: readonly NodeKey[], target: 'key' | 'value'): number {
   let keyOffset = root.offset

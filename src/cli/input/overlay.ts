@@ -39,7 +39,10 @@ export interface ClusterFlags {
   readonly crds?: string
 }
 
-/** Reads the documents' namespaces; an empty `given.namespace` becomes that of the kubeconfig context. Never throws. */
+/**
+ * Reads the namespaces of the documents from the cluster. Documents without a namespace get `given.namespace` or, if
+ * it is empty, the namespace of the kubeconfig context. Never throws.
+ */
 export async function readOverlay(
   { documents }: Pick<Documents, 'documents'>,
   given: DocumentReading,

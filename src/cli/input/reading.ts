@@ -99,7 +99,7 @@ export function printNotes(notes: readonly Located[]): void {
   for (const { message } of notes) process.stderr.write(`note: ${visible(message)}\n`)
 }
 
-/** The most lines about unread files: a process that reads the output slowly would lose the end of more lines. */
+/** The most lines about unread files: a process that reads slowly would not receive the end of a longer output. */
 const MOST_LINES = 500
 
 /** Prints a line for each unread file. All templates share one line, because a repository of Helm charts has many. */

@@ -10,12 +10,12 @@ export const TOO_MUCH = 'all files of a run together are larger than 128 MB'
 const TOO_MANY_MARKS =
   'all files of a run together have more than a million keys, items and lines: --exclude leaves files out'
 
-/** The number of bytes that a run may still read. */
+/** The number of bytes, and of YAML and JSON separators, that a run may still read. */
 export interface Allowance {
   bytes: number
   /**
-   * The number of line ends, colons, commas and brackets that a run may still read: they separate parts of YAML and
-   * JSON, and each takes up to 1.5 KB.
+   * The number of line ends, colons, commas and brackets that a run may still read: for each of these separators of
+   * YAML and JSON, parsing takes up to 1.5 KB of memory.
    */
   marks: number
 }
@@ -24,7 +24,7 @@ const MOST_MARKS = 1_000_000
 
 export const newAllowance = (): Allowance => ({ bytes: MOST_BYTES.run, marks: MOST_MARKS })
 
-/** Subtracts the bytes from an allowance, and returns what was subtracted. Throws Refused when it is not enough. */
+/** Subtracts the bytes from an allowance; returns the subtracted numbers. Throws Refused when too little is left. */
 export function take(allowance: Allowance, bytes: Uint8Array): Allowance {
   if (bytes.length > allowance.bytes) throw new Refused(TOO_MUCH)
   let marks = 0
@@ -47,9 +47,9 @@ export const MANIFEST = /\.(ya?ml|json)$|(^|[\\/])Kustomization$/i
 export const LINK_TO_OTHER_KIND = 'a link to a file of another kind is not read'
 
 /**
- * The path to which links lead. In a repository or the working folder it must be a manifest in the same folder tree, so
- * that the author of a repository cannot choose other files of this machine. Elsewhere the user chose the path. Throws
- * Refused.
+ * The path to which the symbolic links in a name lead. In a repository or the working folder, links must lead to
+ * folders and manifests in the same folder tree, so that the author of a repository cannot choose other files of this
+ * machine. Elsewhere the user chose the path. Throws Refused.
  */
 export async function followLinks(name: string): Promise<string> {
   const path = resolve(name)

@@ -56,8 +56,8 @@ interface Other {
 }
 
 /**
- * The known releases that have the schemas of most kinds in common with the given release (if several groups of
- * releases have equally many, the newest group), and the kinds whose schema differs.
+ * The known releases that share the schemas of the most kinds with the given release (if several sets of releases
+ * share equally many, the newest set), and the kinds whose schema differs.
  */
 export function nearestReleases({ schemas }: Release): {
   readonly versions: string
@@ -89,7 +89,7 @@ export function nearestReleases({ schemas }: Release): {
 export const asksCluster = ({ release, crds }: Values<typeof RELEASE_FLAGS>): boolean =>
   release === '' && crds === ''
 
-/** Reads the release from the CustomResourceDefinitions of a cluster; undefined when they are not of an operator. */
+/** Reads the release from the CustomResourceDefinitions of a cluster; undefined when none belongs to the operator. */
 export const installedRelease = (definitions: readonly unknown[], group: string): Release | undefined =>
   releaseOf(definitions, group, 'the installed operator')
 

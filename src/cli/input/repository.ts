@@ -1,7 +1,7 @@
 /**
  * Runs git, but only to read commits. The working tree may come from a stranger: it can contain a bare repository as
  * plain files, whose configuration names programs to run. So this module itself finds the repository and passes it to
- * git. Git gets no settings but those of the repository, starts no programs and uses no network.
+ * git. Git reads no settings of the user or the machine, starts no programs and uses no network.
  */
 import { spawnSync } from 'node:child_process'
 import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
@@ -91,8 +91,8 @@ const [GITDIR, MOST_NAMING] = ['gitdir: ', 2 ** 20]
 
 /**
  * The repository that contains the repository at `top` as a submodule; undefined for none. The author of the outer
- * `.gitmodules` chose the URL of the submodule and thus its branches: they cannot be the base for judging the outer
- * repository.
+ * `.gitmodules` chose the URL of the submodule and thus its branches, so that a branch of the submodule cannot be
+ * trusted as the old state in a comparison.
  */
 function superproject(top: string): string | undefined {
   const file = join(top, '.git')

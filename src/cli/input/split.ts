@@ -1,7 +1,8 @@
 /**
  * Splits a file into documents as kubectl does: a port of YAMLOrJSONDecoder and YAMLReader of k8s.io/apimachinery
- * (pkg/util/yaml). A file that begins with "{" is read as a sequence of JSON values; if that fails within the first
- * two, and in all other files, lines that begin with "---" separate YAML documents.
+ * (pkg/util/yaml). A file that begins with "{" is read as a sequence of JSON values; if this fails within the first
+ * two values, the remaining text is read as YAML. Other files are YAML. In YAML, lines that begin with "---" separate
+ * documents.
  */
 import { JsonEndError, readJson, skipSpace } from './json-text.ts'
 import type { JsonRead } from './json-text.ts'
@@ -55,8 +56,8 @@ function onlySeparator(text: string, error: ReadError): ReadError | undefined {
 }
 
 /**
- * Works as kubectl's consumeWhitespace: skips white space up to and including the first line end. kubectl reads four
- * bytes at a time, and gives up when fewer remain: then undefined.
+ * Works as kubectl's consumeWhitespace: skips white space up to and including the first line end. Undefined when
+ * fewer than four bytes remain: kubectl looks at four bytes at a time, and then gives up.
  */
 function skipLineEnd(text: string, from: number): number | undefined {
   for (let position = from; ; position++) {

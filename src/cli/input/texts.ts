@@ -9,7 +9,7 @@ export interface Documents {
   /** The texts of the files, by name. */
   readonly texts: ReadonlyMap<string, string>
   readonly documents: readonly FileDocument[]
-  /** Files that kustomize may use but that are not judged: patches, and files that were not given; with the reasons. */
+  /** Files that are not judged, with the reasons: patches, and files of kustomizations outside of the given paths. */
   readonly notJudged: readonly Located[]
   readonly unread: Unread[]
   /** Files and folders without a document, with the reasons. */

@@ -1,4 +1,4 @@
-/** Opens the settings, release and objects by which a command judges, as its flags and the configuration file say. */
+/** Reads what a command needs for judging, by its flags and the configuration file: settings, release and objects. */
 import { type Configuration, NO_CONFIGURATION } from '../../configuration/file.ts'
 import { type Environment, UsageError, type Values } from '../../configuration/flags.ts'
 import {
@@ -42,7 +42,7 @@ export function openReading(
   }
 }
 
-/** Everything on which a command's judgements depend, except the other objects. */
+/** Everything on which the judgement of an object depends, except the other objects in the files and the cluster. */
 export interface OpenWorld extends DocumentReading {
   readonly settings: Settings
   readonly profile: Profile
@@ -64,7 +64,10 @@ type WorldFlags = ReadingFlags &
     readonly strict?: boolean
   }
 
-/** Opens the settings, release and configuration file that apply to these arguments. Throws UsageError. */
+/**
+ * Reads the configuration file that applies to the named manifests, and takes the settings for judging and the
+ * operator release from the flags or from this file. Throws UsageError.
+ */
 export async function openWorld(
   flags: WorldFlags & Values<typeof CONFIGURATION_FLAG>,
   names: readonly string[],

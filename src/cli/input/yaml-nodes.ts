@@ -1,8 +1,8 @@
 /**
- * Parses one YAML document as kubectl does: `yaml-tree.ts` composes a tree with every scalar as text, and this module
- * interprets it as the library of kubectl (go.yaml.in/yaml/v2) does: aliases, merge keys, keys that are not strings.
- * Where the two parse differently, it corrects the package; test/golden/yaml-scalars.json has the cases,
- * and docs/parity.md says what is not corrected.
+ * Parses one YAML document as kubectl does. The package `yaml` composes a tree with every scalar as text
+ * (`yaml-tree.ts`); this module interprets the tree as kubectl's library (go.yaml.in/yaml/v2) does, with aliases,
+ * merge keys and keys that are not strings. Where the package parses differently from the library, this module
+ * corrects the result; test/golden/yaml-scalars.json has the cases, and docs/parity.md says what is not corrected.
  */
 import { isAlias, isMap, isScalar, isSeq, Scalar } from 'yaml'
 import type { Alias, ParsedNode, YAMLMap } from 'yaml'
@@ -26,7 +26,7 @@ export function readYaml(text: string, offset: number): YamlRead {
   if (text.startsWith('\ufeff')) return readYaml(text.slice(1), offset + 1)
   const control = controlPattern.exec(text)
   if (control) throw new ReadError('control characters are not allowed; is it UTF-8?', offset + control.index)
-  // Makes line breaks of a lone CR and of NEL, as kubectl's library does, but not of the Unicode line separators.
+  // As in kubectl's library, a lone CR and NEL become line breaks, but the Unicode line separators do not.
   const lines = text.replace(/\r(?!\n)|\x85/g, '\n')
   const { root, unread } = composed(lines, offset)
   const reader = new Reader(lines, offset)
@@ -43,7 +43,7 @@ const unreadText = 'kubectl does not read what follows the end of the document'
 /** Characters that kubectl's library refuses anywhere in YAML. */
 const controlPattern = /[^\t\n\r\x20-\x7e\x85\xa0-\ufffd]/
 
-/** A parsed node; for a scalar also its Go type, which is needed when it is a key. */
+/** A parsed node; a scalar also has its Go type, which determines its name in JSON when the scalar is a key. */
 interface Sized {
   readonly node: TextNode
   /** The number of nodes in the parsed node, after the expansion of aliases. */
@@ -207,7 +207,7 @@ class Reader {
 
   /**
    * Adds the entries of a merge key `<<` at its position, as kubectl's library does, so that they override earlier
-   * keys. If it names several maps, the first one takes precedence.
+   * keys. If `<<` names several maps, the first map takes precedence.
    */
   #merge(keyTree: ParsedNode, tree: ParsedNode | null, entries: Map<string, MapEntry>): number {
     const offset = this.#offset + keyTree.range[0]
@@ -258,7 +258,7 @@ const flowQuestion = 'kubectl takes a "?" between brackets for the start of a ke
 /** Escapes in JSON that YAML 1.1 does not have. */
 const badEscape = /(?:^|[^\\])(?:\\\\)*\\(?:\/|(?:u|U0000)[dD][89a-fA-F])/
 
-/** An escaped line end followed by an empty line, which the package `yaml` drops. */
+/** An escaped line end followed by an empty line; the package `yaml` drops the empty line. */
 const escapedLineEnd = /(?:^|[^\\])(?:\\\\)*\\\n[ \t]*\n/
 
 const boolKey = (key: ParsedNode, name: string): string =>

@@ -1,6 +1,6 @@
 /**
- * The tree of a YAML document, composed by the package `yaml` from lexemes and tokens as kubectl's library has them:
- * brackets at any indent, no tabs that indent, no nesting without a bound, errors with advice.
+ * The tree of a YAML document, composed by the package `yaml`. As in kubectl's library, brackets may have any indent,
+ * and tabs cannot indent. This module also limits the depth of nesting, and adds advice to errors.
  */
 import { Composer, CST, Lexer, Parser, type ParsedNode } from 'yaml'
 import { maxDepth, ReadError, tooDeep } from './nodes.ts'
@@ -28,8 +28,8 @@ interface Composed {
 
 /**
  * Throws for a tab at the start of a line, or between a "-" and the text after it: kubectl's library allows such tabs
- * only in scalars and flow collections, the package `yaml` in more places. Behind a plain scalar
- * the library skips spaces and tabs.
+ * only in scalars and flow collections, the package `yaml` in more places. After a plain scalar the library skips
+ * spaces and tabs.
  */
 function checkTabs(text: string, offset: number, lexemesOf: Lexemes): void {
   if (!text.includes('\t')) return
@@ -51,7 +51,7 @@ function checkTabs(text: string, offset: number, lexemesOf: Lexemes): void {
     const isIndentation = isBlank && last.endsWith('\n') && !lexeme.includes('\n') && !isBehindScalar
     if (last === CST.SCALAR) isBehindScalar = true
     else if (!isBlank) isBehindScalar = false
-    // A ":" that begins a line follows a complex key, so that the text after it is indented as after a "?".
+    // A ":" that begins a line follows a complex key: a tab after it counts as indentation, as after a "?".
     if (!isIndentation) last = lexeme === ':' && isFirstInLine ? '?' : lexeme
     if (!isBlank || lexeme.endsWith('\n')) isFirstInLine = isBlank
   }
@@ -117,7 +117,7 @@ function* tokensOf(lexemes: Iterable<string>, offset: number): Iterable<CST.Toke
   yield* parser.end()
 }
 
-/** Builds a tree without stack traces of errors: `yaml` makes an Error for each of perhaps a million mistakes. */
+/** Builds a tree. Errors get no stack trace, because `yaml` makes an Error for each of perhaps a million mistakes. */
 function compose(text: string, offset: number, lexemesOf: Lexemes): Composed {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0

@@ -47,7 +47,7 @@ function candidates(workspace: Workspace, typing: Typing): Candidate[] {
   const around = path.slice(0, -1)
   if (around.length === 0) return fieldsIn(schema ?? ENVELOPE, object)
   const holder = nodeAt(schema, around)
-  // The text could begin a field, but the schema has no fields here: so it is a value, an item of a list of strings.
+  // The text could begin a field, but the schema has no fields here: so the text is an item of a list of strings.
   if (holder?.properties === undefined) return valuesAt(workspace, { ...typing, path: around }, holder)
   return fieldsIn(holder, valueAt(object, around))
 }

@@ -23,8 +23,8 @@ export const isIn = (folder: string, path: string): boolean => {
 }
 
 /**
- * Why a file of a workspace is not read: a stranger may have made it a link to an endless device or a secret. Undefined
- * when it is read, and when reading itself will report the problem.
+ * Why a file or folder of a workspace is not read: a stranger may have made it a link to an endless device or a
+ * secret. Undefined when it may be read.
  */
 export function whyNotRead(path: string, folders: readonly string[]): string | undefined {
   try {

@@ -148,7 +148,7 @@ export class LanguageServer {
 
   /** Reads the folders, and asks the editor to report changes in them. */
   async #readFolders(): Promise<void> {
-    // An editor that cannot watch files refuses; then changes are known only of its open files.
+    // An editor that cannot watch files refuses this request; then it reports only changes of its open files.
     this.#connection.client
       .register(DidChangeWatchedFilesNotification.type, { watchers: [{ globPattern: MANIFESTS }] })
       .catch(() => undefined)
@@ -265,7 +265,7 @@ export class LanguageServer {
     }
   }
 
-  /** Queues a file to be judged again from its beginning. */
+  /** Queues a file to be judged again; a judgement of it that is not finished is dropped. */
   #wait(uri: string): void {
     this.#waiting.set(uri, { steps: undefined, spentMs: 0 })
   }

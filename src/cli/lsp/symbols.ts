@@ -30,8 +30,8 @@ const CORE: ReadonlySet<unknown> = new Set(['ConfigMap', 'Secret'])
 const objectSymbol = (namespace: string, kind: string, name: string): string =>
   JSON.stringify([namespace, kind, name])
 /**
- * The symbol of an upstream provider. Providers with the same name in a namespace share a symbol, because each
- * VirtualMCPServer that reaches an MCPExternalAuthConfig needs a provider with that name.
+ * The symbol of an upstream provider. Providers with the same name in a namespace share a symbol, because a provider
+ * name in an MCPExternalAuthConfig refers to a provider of each VirtualMCPServer that uses the MCPExternalAuthConfig.
  */
 const providerSymbol = (namespace: string, name: string): string =>
   JSON.stringify([namespace, 'provider', name])

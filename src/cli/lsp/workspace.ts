@@ -41,7 +41,7 @@ export class Workspace {
   readonly #options: ReadOptions
   /** The files by URI. */
   readonly #files = new Map<string, WorkspaceFile>()
-  /** By URI, the bytes and the YAML and JSON separators of a file, which are limited for all files together. */
+  /** By URI, the numbers of bytes and of YAML and JSON separators in a file; the sums of all files are limited. */
   readonly #sizes = new Map<string, Allowance>()
   readonly #left = newAllowance()
   readonly #occurrences = new WeakMap<WorkspaceFile, readonly PlacedOccurrence[]>()

@@ -79,7 +79,7 @@ function problemWith(line: Buffer): Refusal | undefined {
   }
 }
 
-/** Matches the id of a message as first or last member; never inside a string, where quotes are escaped. */
+/** Matches the id of a message after `jsonrpc` or as last member; never inside a string, where quotes are escaped. */
 const ID = /^\{"jsonrpc":"2\.0","id":(\d+|"[^"\\]*"),|[,{]"id":(\d+|"[^"\\]*")\}\s*$/
 
 function tooLong(ends: string): Refusal {

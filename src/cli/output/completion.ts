@@ -25,7 +25,7 @@ export function completionScript(shell: Shell, program: string, commands: readon
   if (shell === 'fish') return fishScript(program, commands)
   const script = bashScript(program, commands)
   if (shell === 'bash') return script
-  // zsh runs a file in its fpath as the first completion function, so this line makes the file complete words itself.
+  // For the first completion zsh runs the file in its fpath as a function; this line then completes the words.
   const first = `if [ "$funcstack[1]" = _${program} ]; then eval "$_comps[${program}]"; fi`
   return `#compdef ${program}\nautoload -U +X bashcompinit && bashcompinit\n${script}${first}\n`
 }

@@ -80,7 +80,7 @@ function windowOf(line: string, from: number): { readonly text: string; readonly
   return { text: line.slice(start, from + 2 * SIDE).toWellFormed(), start }
 }
 
-/** For each line, a cached function from column to code unit, because a line may have thousands of findings. */
+/** Functions from column to code unit, cached by file and line number: a line may have thousands of findings. */
 const units = new WeakMap<readonly string[], Map<number, ReturnType<typeof codeUnitsOf>>>()
 
 function unitAt(source: readonly string[], line: number, column: number): number {

@@ -7,14 +7,14 @@ import { json, visible, visiblePatch } from './visible.ts'
 export interface Patch {
   readonly file: string
   readonly diff: string
-  /** Whether no password was removed from the diff, so that `patch` can apply it. */
+  /** Whether the diff is complete; `patch` cannot apply a diff from which a password was removed. */
   readonly isWhole: boolean
 }
 
 export interface FixReport {
   /** The diffs of the files that would change; empty when the changes were written to the files. */
   readonly patches: readonly Patch[]
-  /** The changes in the patches or, if the files were written, the changes in the files. */
+  /** The changes that `patches` contain or, if the files were written, the changes that were written. */
   readonly changes: readonly FileChange[]
   /** The findings whose fix cannot be written into the text of their file. */
   readonly left: readonly Located[]

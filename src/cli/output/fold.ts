@@ -7,8 +7,8 @@ export interface Told {
 }
 
 /**
- * Combines findings with a common cause. The most severe finding of each group is printed; of several equally severe
- * findings, the finding whose object most findings of the group name.
+ * Groups findings with a common cause. The most severe finding of each group is printed; of several equally severe
+ * findings, the one whose object is mentioned by the most findings of the group.
  */
 export function foldCauses(findings: readonly ReportedFinding[]): Told[] {
   const groups = new Map<string, ReportedFinding[]>()

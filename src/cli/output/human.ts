@@ -153,7 +153,10 @@ function endLines(end: ReportedEnd, finding: ReportedFinding, printing: Printing
   return ['', ...wrappedLines(text, columns - 4).map((part) => `    ${paint('blue', part)}`), ...lines]
 }
 
-/** At most eight other objects with the same cause are named; with their lines if there are at most three objects. */
+/**
+ * At most eight other objects with the same cause are named, each with its line if there are at most three. The hint
+ * about `fix` names the files if there are at most three.
+ */
 const [MOST_OTHERS, MOST_PLACES] = [8, 3]
 
 /** Lines for findings of other objects about the same contradiction: their number by severity, and their places. */

@@ -95,7 +95,7 @@ function correctedExamples(rule: Rule): CorrectedExample[] {
     .toSorted(({ cost: a }, { cost: b }) => a.lines - b.lines)
 }
 
-/** Returns a function that tests that no rule refuses any object: an example of a rule may violate other rules. */
+/** Returns a function that tests whether objects violate no rule: a valid example of one rule may violate others. */
 function violatesNoRule(): (objects: ReadonlyMap<string, object>) => boolean {
   const judge = createJudge({
     group: DEFAULT_API_GROUP,
@@ -139,7 +139,10 @@ interface Changes {
   readonly cost: Cost
 }
 
-/** How much two examples differ: in lines (all lines of an object that only one of them has), and in characters. */
+/**
+ * The numbers of lines and of characters that differ between two examples. An object that only one of them has counts
+ * with all its lines.
+ */
 interface Cost {
   readonly lines: number
   readonly characters: number

@@ -3,8 +3,8 @@ import type { Format, JudgedResource, ReportedFinding } from './report.ts'
 import { xml } from './visible.ts'
 
 /**
- * JUnit XML for Jenkins and GitLab. Each file is a suite, and each resource a test case: its errors are failures, its
- * warnings output. A file that could not be read is a test case with an error; a note is a skipped test case.
+ * JUnit XML for Jenkins and GitLab. Each file is a suite, and each resource a test case: errors become its failure,
+ * other findings its output. An unreadable file is a test case with an error, and a note a skipped test case.
  */
 export const printJUnit: Format = (report, printing) => {
   const findings = Map.groupBy(shownIn(report, printing), keyOf)

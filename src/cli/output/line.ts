@@ -32,7 +32,7 @@ export const shownIn = ({ findings }: Report, { advice }: Printing): readonly Re
 export const notesIn = ({ notes, notJudged }: Report, { quiet }: Printing): readonly Located[] =>
   quiet ? notJudged : [...notJudged, ...onePerFile(notes)]
 
-/** Merges the notes about placeholders in the same file into one, at the place of the first. */
+/** Merges the notes about placeholders in the same file into one note, at the place of the first. */
 function onePerFile(notes: readonly ReportNote[]): readonly Located[] {
   const held = Map.groupBy(notes, ({ file, placeholder }) => (placeholder === undefined ? undefined : file))
   const firsts = new Set(Array.from(held.values(), ([first]) => first))
@@ -44,7 +44,7 @@ function onePerFile(notes: readonly ReportNote[]): readonly Located[] {
   })
 }
 
-/** The most placeholders that a merged note names. */
+/** The most placeholders that are named in the one note about all placeholders of a file. */
 const MOST_PLACEHOLDERS = 3
 
 function heldBack(notes: readonly ReportNote[]): string {
@@ -90,7 +90,7 @@ const compare = (a: number, b: number) => (a < b ? -1 : a > b ? 1 : 0)
 
 const placeOf = (at: Located) => (at.file === null ? '' : `${placeText(at)}: `)
 
-/** The line for a finding and `others` equal ones; in a cluster it begins with the object instead of a file. */
+/** The line for a finding and `others` equal findings; it begins with the file or, in a cluster, with the object. */
 export function findingLine(finding: ReportedFinding, others = 0): string {
   const { file, kind, namespace, name, severity, path, message } = finding
   const text = `${path === '' ? '' : `${path}: `}${message}`

@@ -43,7 +43,7 @@ export interface ReportedFinding extends Located, GivenSubject {
   readonly severity: 'error' | 'warning' | 'advice'
   readonly id: string
   readonly path: string
-  /** The other places of a contradiction, each with a message about it. */
+  /** The other places of a contradiction, each with a message about that place. */
   readonly related: readonly ReportedEnd[]
   /** Keys of the contradictions that the finding reports; findings of other objects may have the same keys. */
   readonly causes: readonly string[]
@@ -112,12 +112,12 @@ export const openReport = (read: Partial<Report>): Report => ({
 export interface Printing {
   /** A description of where the resources are, such as `3 files`. */
   readonly scope: string
-  /** The release by which the resources were judged, or the specification; absent when none were judged. */
+  /** Names the release, or the specification, by which the resources were judged; absent when none were judged. */
   readonly judgedBy?: string | undefined
   readonly group: string
   /** Whether findings of severity `advice` are printed, rather than only counted. */
   readonly advice: boolean
-  /** Whether only findings are printed. */
+  /** Whether only findings, and notes about documents that were not judged, are printed. */
   readonly quiet: boolean
   /** Whether ignored findings are printed, rather than only counted. */
   readonly showIgnored: boolean

@@ -16,7 +16,7 @@ export interface RoleReport {
   readonly outcomes: readonly ReleaseDecision[]
   readonly sessionName: SessionName
   readonly callerTokens: CallerTokens
-  /** Claims of the caller that tokens never have for this MCPExternalAuthConfig. */
+  /** Given claims of the caller that tokens for this MCPExternalAuthConfig never contain. */
   readonly leftOut: readonly string[]
 }
 

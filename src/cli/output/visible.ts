@@ -1,6 +1,6 @@
 /**
- * This file escapes text of strangers in outputs, so that it can only be read: it moves no cursor, adds no line or
- * markup, and is not a command for a CI that shows the log. `test/strangers-output.test.ts` has the syntax of each CI.
+ * This file escapes text of strangers in outputs. Escaped text cannot move the cursor, add a line or markup, or be a
+ * command for a CI that shows the log. `test/strangers-output.test.ts` has the syntax of each CI.
  */
 
 /** Control characters, line ends and characters that change the direction of text. */

@@ -57,7 +57,7 @@ const placeIn = (entry: Entry, { by }: Grant): string =>
   by === '' ? entryPath(entry) : `${entryPath(entry)}.${by}`
 const callersOf = ({ callers }: Grant): string => callers ?? 'everyone'
 
-/** The most lines `but not: …` for one field, about callers to whom an earlier mapping gives something else. */
+/** The most lines `but not: …` for one field; each is about callers for whom an earlier mapping decides instead. */
 const MOST_LISTED = 12
 
 const listed = (lines: readonly string[]): readonly string[] =>

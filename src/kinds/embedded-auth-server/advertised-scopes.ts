@@ -1,7 +1,10 @@
 /** The scopes that an authorization server without `scopes` advertises, and grants to clients that request none. */
 export const DEFAULT_SCOPES: readonly string[] = ['openid', 'profile', 'email', 'offline_access']
 
-/** The scopes that an authorization server advertises: the default when it lists none, undefined when unreadable. */
+/**
+ * The scopes that an authorization server advertises: `DEFAULT_SCOPES` when `scopes` is absent or empty; undefined
+ * when `scopes` or one of its items has a wrong JSON type.
+ */
 export function advertisedScopes(
   reference: { readonly scopes?: readonly (string | undefined)[] | undefined } | undefined,
 ): readonly string[] | undefined {

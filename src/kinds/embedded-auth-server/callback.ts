@@ -17,8 +17,8 @@ export function servesCallback(url: string): boolean | undefined {
 export const hasPath = (url: string): boolean => originOf(url) !== undefined && !/^\/*$/.test(pathOf(url))
 
 /**
- * A callback URL that works, because it is at the host of the authorization endpoint; undefined when that endpoint is
- * unreadable.
+ * A callback URL that works, because it is at the host of the authorization endpoint; undefined when that endpoint
+ * has no http(s) URL.
  */
 export function workingCallback(server: Server): string | undefined {
   const origin = originOf(server[authorizationField(server)] ?? '')
@@ -26,8 +26,8 @@ export function workingCallback(server: Server): string | undefined {
 }
 
 /**
- * The field of a provider (`oidcConfig` or `oauth2Config`) whose settings lack `redirectUri`; undefined when they have
- * it, or when the settings are missing or unreadable.
+ * The field with the settings of a provider (`oidcConfig` or `oauth2Config`), if the settings lack `redirectUri`;
+ * undefined when they have it, when they are missing, or when they have a wrong JSON type.
  */
 export function withoutCallback(provider: Provider | undefined): 'oidcConfig' | 'oauth2Config' | undefined {
   const oidcConfig = provider?.oidcConfig
@@ -38,7 +38,7 @@ export function withoutCallback(provider: Provider | undefined): 'oidcConfig' | 
   return !Object.hasOwn(config, 'redirectUri') || config.redirectUri === '' ? field : undefined
 }
 
-/** The name of a provider for messages; undefined when it is unreadable. */
+/** The name of a provider for messages; undefined when the name has a wrong JSON type. */
 export const providerText = (provider: Provider): string | undefined => {
   if (isUnreadable(provider, 'name')) return undefined
   return provider.name === undefined ? 'the provider' : shortQuote(provider.name)

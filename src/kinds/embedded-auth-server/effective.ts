@@ -9,7 +9,7 @@ export type OAuth2Config = NonNullable<Provider['oauth2Config']>
 export type RedisStorage = NonNullable<NonNullable<Server['storage']>['redis']>
 export type SentinelConfig = NonNullable<RedisStorage['sentinelConfig']>
 
-/** The explicit or default type of storage; undefined when the explicit type is unreadable. */
+/** The explicit or default type of storage; undefined when `storage` or its type has a wrong JSON type. */
 export function storageType(server: Server): 'memory' | 'redis' | undefined {
   if (isAbsent(server, 'storage')) return 'memory'
   const { storage } = server
@@ -28,20 +28,20 @@ export function requestedScopes(provider: Provider, config: 'oidcConfig' | 'oaut
 export const isUnreadable = <T extends object>(holder: T, field: keyof T): boolean =>
   !isAbsent(holder, field) && holder[field] === undefined
 
-/** Whether a boolean field that permits something is true; also true when it is unreadable, because it may be true. */
+/** Whether a boolean field that permits something may be true: it is true, or has a wrong JSON type. */
 export const mayBeTrue = <F extends string>(
   holder: Readonly<Partial<Record<F, boolean | undefined>>>,
   field: F,
 ): boolean => !isAbsent(holder, field) && holder[field] !== false
 
-/** Whether a field of newer releases replaces a required field (decision 3); also true when it is unreadable. */
+/** Whether a field of newer releases is set, to any JSON type, and may replace a required field (decision 3). */
 export function mayStandIn<T extends object>(holder: T, alternative: keyof T): boolean {
   return !isAbsent(holder, alternative) && holder[alternative] !== ''
 }
 
 /**
- * Whether a client can get tokens without a login at an upstream provider, by a grant of newer releases; also true when
- * a grant is unreadable.
+ * Whether a client can get tokens without a login at an upstream provider, by a grant of newer releases; also true
+ * when the settings of a grant have a wrong JSON type.
  */
 export function grantsWithoutLogin(server: Server): boolean {
   const { delegateClients, inboundGrants, trustedIssuers } = server

@@ -1,4 +1,4 @@
-/** Settings of newer releases for clients and tokens without a login at an upstream provider. */
+/** Settings of newer releases for clients, and for tokens that need no login of a user at an upstream provider. */
 
 import { filled, flag, int32, map, like, newer, object, oneOf, optional, text } from '../fields.ts'
 import { bounded, caBundleRef, OPEN, providerName } from '../newer-parts.ts'

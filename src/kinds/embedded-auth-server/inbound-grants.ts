@@ -40,7 +40,7 @@ interface Placed<Value, Fields> {
 export const hasDelegationPolicy = (issuer: DelegationPolicy): boolean =>
   DELEGATION.some((field) => issuer[field] !== undefined && issuer[field] !== '' && issuer[field] !== false)
 
-/** Whether a trusted issuer has a policy for token exchange, or may have a policy because a field is unreadable. */
+/** Whether a trusted issuer has a policy for token exchange, or may have one: a field has a wrong JSON type. */
 export const mayHaveDelegationPolicy = (issuer: DelegationPolicy): boolean =>
   DELEGATION.some((field) => !isAbsent(issuer, field) && issuer[field] !== '' && issuer[field] !== false)
 
@@ -95,7 +95,7 @@ export const spiffeClients = (
     path.inboundGrants.spiffeClientAuth.at(i),
   )
 
-/** The issuer policies of a grant type in `inboundGrants`; an unreadable policy is undefined. */
+/** The issuer policies of a grant type in `inboundGrants`; undefined for a policy with a wrong JSON type. */
 export const policiesOf = (
   { inboundGrants }: Server,
   grant: 'tokenExchange' | 'jwtBearer',

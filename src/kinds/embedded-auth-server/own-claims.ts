@@ -1,12 +1,13 @@
 /**
- * Claims that every token of an embedded authorization server may have, for users and for assertions. The claim with
- * the scopes is `scp` (toolhive 0.44 to 0.63: authserver/integration_test.go).
+ * Claims that are always possible in tokens of an embedded authorization server: in tokens for users, and in tokens
+ * for clients that present an assertion (RFC 7523). The claim with the scopes is `scp` (toolhive 0.44 to 0.63:
+ * authserver/integration_test.go).
  */
 const ALWAYS = 'iss sub aud exp iat nbf jti scp client_id tsid act sub_id external_issuer'.split(' ')
 
 /**
- * Claims in tokens of an embedded authorization server: `OWN_CLAIMS` for users and clients acting for them,
- * `ASSERTION_CLAIMS` for clients with an assertion (RFC 7523).
+ * Claims in tokens of an embedded authorization server: `OWN_CLAIMS` in tokens for users and for clients that act for
+ * a user, `ASSERTION_CLAIMS` in tokens for clients that present an assertion (RFC 7523).
  */
 export const OWN_CLAIMS: ReadonlySet<string> = new Set([...ALWAYS, 'name', 'email'])
 export const ASSERTION_CLAIMS: ReadonlySet<string> = new Set(ALWAYS)

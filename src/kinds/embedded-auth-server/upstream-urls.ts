@@ -6,7 +6,7 @@ import type { EmbeddedAuthServer } from './schema.ts'
 
 type ServerPath = Path<Static<typeof EmbeddedAuthServer>>
 
-/** A URL in an embedded authorization server, with its path, which is computed on demand for a finding. */
+/** A URL in the settings of an embedded authorization server; `place` computes the path of its field. */
 export interface PlacedUrl {
   readonly text: string
   readonly place: () => Path<string>
@@ -19,7 +19,7 @@ export interface PlacedUrl {
 const ANY_URL = compilePattern(PATTERNS.url.ecmaScript)
 const HTTPS_URL = compilePattern(PATTERNS.https.ecmaScript)
 
-/** The endpoints of all providers whose URL may begin with http or https. */
+/** Those endpoints of the upstream providers whose URL may begin with http as well as https. */
 export function upstreamEndpoints(server: Server, path: ServerPath): PlacedUrl[] {
   const { upstreamProviders = [] } = server
   const found: PlacedUrl[] = []

@@ -5,7 +5,7 @@ import { claimOf, isHasClaim, LIST_CLAIMS } from './claim-shapes.ts'
 /** The claims of a caller that is made up to satisfy a condition, as JSON. */
 type Invented = Record<string, unknown>
 
-/** Requirements on the text of a claim: how it starts and ends, and texts that it contains. */
+/** Requirements on the text of a claim: how it starts and ends, and a text that it contains. */
 interface Text {
   start: string
   within: string
@@ -16,9 +16,9 @@ interface Text {
 export type MappingCondition = { readonly claim: string } | { readonly program: Program }
 
 /**
- * Whether for each condition of a role mapping a made-up caller was found who meets it, but none of the earlier
- * conditions. False proves nothing, because only callers that follow from the tests in the condition are tried. Throws
- * OutOfBudget.
+ * Whether a made-up caller was found for each of these role mappings: one who meets its condition, but none of the
+ * earlier conditions. False proves nothing, because for each condition only one caller is tried, whose claims come
+ * from the comparisons in the condition. Throws OutOfBudget.
  */
 export function eachIsReached(
   conditions: readonly MappingCondition[],
@@ -51,8 +51,8 @@ function lists(value: unknown, claim: string, budget: Budget): boolean {
 }
 
 /**
- * A made-up caller who meets the condition; undefined when a claim that every provider issues as a list, such as
- * `groups`, would have to be a text.
+ * A made-up caller who probably meets the condition; undefined when a claim that every provider issues as a list,
+ * such as `groups`, would have to be a text.
  */
 function callerOf(condition: MappingCondition, roleClaim: string): Invented | undefined {
   const caller = Object.create(null) as Invented
@@ -69,7 +69,7 @@ function put(caller: Invented, claim: string, value: unknown): void {
   if (value !== undefined) caller[claim] ??= value
 }
 
-/** Adds claims to `caller` with which the expression should have this value, as far as its tests show. */
+/** Adds claims to `caller` that should give the expression this value, judging by the expression's comparisons. */
 function invent(expr: Expr, value: boolean, caller: Invented, texts: Map<string, Text>): void {
   const own = claimOf(expr)
   if (own !== undefined) put(caller, own, value)

@@ -10,7 +10,7 @@ export const TEXT_CLAIMS: ReadonlySet<string> = new Set(
 )
 /** Claims that every identity provider issues as a list. */
 export const LIST_CLAIMS: ReadonlySet<string> = new Set(['groups', 'roles', 'cognito:groups'])
-/** Claims that are never a bool: numbers, objects, and claims that some issue as a string, others as a list. */
+/** Other claims that are never a bool: numbers, objects, and claims that only some providers issue as a list. */
 const OTHER_CLAIMS: ReadonlySet<string> = new Set(
   'aud exp iat nbf auth_time scp cid act may_act cnf'.split(' '),
 )
@@ -27,21 +27,21 @@ export interface Misfit {
   readonly is: 'text' | 'list'
 }
 
-/** The message about a matcher that uses a claim with the wrong type; `consequence` is the effect of its failure. */
+/** The message about a matcher that uses a claim with the wrong type; `consequence` says what its failure causes. */
 export const misfitText = ({ claim, is }: Misfit, consequence: string): string =>
   is === 'text'
     ? `claims.${claim} is a string, not a list, so \`in\` and exists() fail at run time: ${consequence}; write == or matches()`
     : `claims.${claim} is a list, on which string functions fail at run time: ${consequence}; write '… in claims.${claim}'`
 
-/** The name of the claim, when the whole expression is just a claim that nobody issues as a bool; else undefined. */
+/** The claim, when the whole expression is one claim, such as `claims.sub`, that is never a bool; else undefined. */
 export function claimThatIsNoBool(expr: Expr): string | undefined {
   const claim = claimOf(expr)
   return claim !== undefined && KNOWN_CLAIMS.has(claim) ? claim : undefined
 }
 
 /**
- * The constant value of an expression that its tests show, such as false for `claims.a == "x" && claims.a == "y"`; else
- * undefined.
+ * The value of an expression if its comparisons show that it is constant, such as false for
+ * `claims.a == "x" && claims.a == "y"`; else undefined.
  */
 export function constantOf(expr: Expr): boolean | undefined {
   if (expr.kind === 'literal') return expr.type === 'bool' ? expr.value : undefined
@@ -72,8 +72,8 @@ export function constantOf(expr: Expr): boolean | undefined {
 }
 
 /**
- * Whether an expression tests values of claims, not only which claims exist. `refuses`: the expression is negated; then
- * a test against a list of values does not count.
+ * Whether some part of an expression requires a value of a claim, such as `claims.a == "x"`, and does not only
+ * exclude values or test which claims exist. `refuses`: whether the expression is negated.
  */
 export function demandsValue(expr: Expr, refuses = false): boolean {
   if (expr.kind === 'literal' || (expr.kind === 'select' && expr.testOnly)) return false
@@ -105,14 +105,14 @@ const BOTH = TRUE | FALSE
 
 /**
  * Whether an expression may be true for a caller who lacks some claims. The answer false is certain: a missing claim
- * makes every call fail except logical operators.
+ * makes every CEL function and operator that reads it fail, except logical operators.
  */
 export const mayBeTrueLacking = (expr: Expr, lacks: Lacks): boolean =>
   (valuesLacking(expr, lacks) & TRUE) !== 0
 
 /**
- * The values (true, false) that an expression may have for a caller who lacks some claims. Finds both in one visit of
- * each subexpression: separate visits would take twice as long for each nested conditional.
+ * The values (true, false) that an expression may have for a caller who lacks some claims. Finds both values in one
+ * visit of each subexpression: with a visit for each value, every nested conditional would double the time.
  */
 function valuesLacking(expr: Expr, lacks: Lacks): Values {
   if (expr.kind === 'literal') return expr.type !== 'bool' ? BOTH : expr.value ? TRUE : FALSE
@@ -140,8 +140,8 @@ function valuesLacking(expr: Expr, lacks: Lacks): Values {
 const opposite = (values: Values): Values => (values & TRUE ? FALSE : 0) | (values & FALSE ? TRUE : 0)
 
 /**
- * The values that `&&` or `||` of tests may have: `decisive` (false for `&&`) if one test may have this value; the
- * other value if all tests may have the other value.
+ * The values that `&&` or `||` with the operands `tests` may have. The value `decisive` (false for `&&`) is possible
+ * if at least one operand may have it, the opposite value only if all operands may have it.
  */
 function valuesOfTests(tests: readonly Expr[], decisive: Values, lacks: Lacks): Values {
   let some = 0
@@ -193,14 +193,14 @@ export function neededClaims(expr: Expr, claims: ReadonlySet<string>, lacks: Lac
 
 const LOGIC: ReadonlySet<string> = new Set(['_&&_', '_||_', '_?_:_'])
 
-/** The constant value of `&&` of these tests, if any. As in cel-go, one false test decides even if another fails. */
+/** The value of `&&` of these tests, if constant. As in cel-go, it is false if one test is, even if others fail. */
 function constantOfTests(tests: readonly Expr[]): boolean | undefined {
   const values = tests.map(constantOf)
   if (values.includes(false) || contradict(tests)) return false
   return values.includes(undefined) ? undefined : true
 }
 
-/** Whether two of the tests compare the same claim with different texts. */
+/** Whether two of the tests require that the same claim equals different strings. */
 function contradict(tests: readonly Expr[]): boolean {
   let wanted: Map<string, string> | undefined
   for (const test of tests) {
@@ -218,7 +218,7 @@ function contradict(tests: readonly Expr[]): boolean {
   return false
 }
 
-/** The operands of nested calls of one operator, such as `a && b && c`, in one list; else only the expression. */
+/** The operands of nested calls of one operator, such as `a && b && c`; any other expression is returned alone. */
 function testsOf(expr: Expr, operator: string, to: Expr[] = []): readonly Expr[] {
   if (expr.kind !== 'call' || expr.name !== operator) to.push(expr)
   else for (const each of expr.args) testsOf(each, operator, to)
@@ -286,8 +286,8 @@ export function slipAmong(claims: ReadonlySet<string>): Slip | undefined {
 }
 
 /**
- * The known claim that a misspelt name means; else undefined. Names that only lack underscores are correct, because
- * some providers use them.
+ * The known claim that a misspelt name means; undefined when the name is not misspelt. A name that differs from that
+ * of a known claim only by underscores is not misspelt, because some providers use such names.
  */
 export function meantClaim(name: string): string | undefined {
   const meant = KNOWN_CLAIMS.has(name) ? undefined : slipOf(name, KNOWN_CLAIMS)

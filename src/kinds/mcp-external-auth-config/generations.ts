@@ -1,14 +1,14 @@
 import type { CelGoVersion } from '../../cel/index.ts'
 
 /**
- * How vMCP and the proxies of some releases choose a role (toolhive: pkg/auth/awssts/role_mapper.go, and go.mod of the
- * tags).
+ * How vMCP and the proxies of an operator release choose a caller's role. Sources: pkg/auth/awssts/role_mapper.go of
+ * toolhive, and the version of cel-go in its go.mod, at the tag of the release.
  */
 export interface RoleSelection {
   /**
-   * How a gateway looks for the `claim` of a role mapping in the role claim of a token. `asItIs`: by CEL's `in`.
-   * `asList`: in a list, to which a single text is converted; when the role claim has another type, a caller whom no
-   * matcher matches gets no role, not even the fallback.
+   * How vMCP or a proxy looks for the `claim` of a role mapping in the role claim of a token. `asItIs`: by CEL's
+   * `in`. `asList`: in a list, to which a single string is converted; when the role claim is neither a list nor a
+   * string, a caller whom no matcher matches gets no role, not even the fallback role.
    */
   readonly roleClaim: 'asItIs' | 'asList'
   readonly celGo: CelGoVersion

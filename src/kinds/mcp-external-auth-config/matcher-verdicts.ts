@@ -34,15 +34,13 @@ export type MatcherResult =
       readonly constant?: boolean
       /** Set when the matcher tests values of claims but may be true for a caller without any claim. */
       readonly mayBeOpen?: true
-      /** The claim that is the whole matcher, such as `claims.sub`, if it is never a bool. */
+      /** Set when the matcher is only a claim, such as `claims.sub`, that is never a bool: the name of this claim. */
       readonly claim?: string
       /** A claim that the matcher uses as a list although it is a string, or the reverse. */
       readonly misfit?: Misfit
       /** A claim whose name is misspelt. */
       readonly slip?: Slip
-      /**
-       * The claims that the matcher needs to be true and that tokens of an embedded authorization server never have.
-       */
+      /** Claims that tokens of an embedded authorization server lack and without which the matcher is never true. */
       readonly foreign?: readonly string[]
       /** Set when only one version of cel-go refuses the matcher: this version, and the error. */
       readonly refusedBy?: MatcherError & { readonly version: CelGoVersion }
@@ -63,7 +61,7 @@ export const COMPILED_PER_UNIT = 4
 export type Compiling = Pick<Context<unknown>, 'memo' | 'budget'>
 
 /**
- * The verdict on a CEL expression over `claims`, which may be any text. Within a review each text is charged to the
+ * The verdict on any text as a matcher, a CEL expression over `claims`. Within a review each text is charged to the
  * budget once. Throws OutOfBudget.
  */
 export const matcherVerdict = (text: string, { memo, budget }: Compiling): MatcherResult =>
@@ -106,7 +104,7 @@ function compiled(text: string): MatcherResult {
   return { ok: false, line, column, message: shortened(message) }
 }
 
-/** Whether the text has a negation, a choice or `all`. Without these an absent claim makes the whole matcher fail. */
+/** Whether the matcher has `!`, `? :` or `all`. Without these an absent claim makes the whole matcher fail. */
 const hasNot = (text: string): boolean => /[!?]|\ball\b/.test(text)
 
 /** Cuts a long phrase, because it repeats names of the expression, which may be of any length. */

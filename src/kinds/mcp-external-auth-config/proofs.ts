@@ -23,7 +23,10 @@ const LIST_UNITS = 15_000
 /** The most role mappings in a list about which proofs are attempted. */
 export const MOST_MAPPINGS = 32
 
-/** The condition under which a role mapping with this `claim` matches. */
+/**
+ * The literal in the formula `world` that is true when the caller's claim `roleClaim` contains the text `claim`,
+ * which is the value of the field `claim` in a role mapping.
+ */
 export function hasInClaim(
   world: ClaimsWorld,
   roleClaim: string,
@@ -113,8 +116,8 @@ const OPEN: Question<boolean> = {
 }
 
 /**
- * Whether a matcher is true for all claims (true) or for none (false) in every release; undefined when neither is
- * proved. Throws OutOfBudget.
+ * The value of a matcher (true or false) if it is proved to be the same whatever the claims of the caller, in every
+ * release; else undefined. Throws OutOfBudget.
  */
 export const constantOfAllReleases = (matcher: string, budget: Budget): boolean | undefined =>
   answered(CONSTANT, matcher, budget, (own) =>
@@ -146,7 +149,7 @@ export interface Taken {
 
 /** The mappings in a list that are proved to be unreachable. */
 export interface Proved {
-  /** The unreachable mappings, by index. */
+  /** For each unreachable mapping, by its index: the earlier mappings that match all its callers. */
   readonly taken: ReadonlyMap<number, Taken>
   /** The index of the mapping at which the budget ran out; undefined if all mappings were decided. */
   readonly undecided: number | undefined

@@ -21,7 +21,10 @@ import type { roleMapping } from './schema.ts'
 export type RoleMapping = Given<Static<typeof roleMapping>>
 export type RoleMappings = readonly (RoleMapping | undefined)[]
 
-/** The most UTF-8 bytes of all distinct matchers of an object (decision 15): the API server waits at most 30 s. */
+/**
+ * The most UTF-8 bytes of all distinct matchers of an object (decision 15). More could not be compiled in the 30 s
+ * that the API server waits for a webhook at most.
+ */
 const MOST_MATCHER_TEXT = 512 * 1024
 
 /** Result types of a usable matcher; `dyn` means that the type is known only at run time. */
@@ -39,7 +42,7 @@ export interface CompiledMatcher extends Matcher {
 
 /** Facts about the role mappings of an object, computed once for several rules. */
 interface Facts {
-  /** Indexes of the role mappings with a claim and a matcher; `neither`: of mappings with no claim and no matcher. */
+  /** Indexes of the role mappings with both a claim and a matcher; `neither`: of those with none of the two. */
   readonly both: readonly number[]
   readonly neither: readonly number[]
   /** Whether two role mappings have an equal claim or an equal matcher. */

@@ -6,7 +6,7 @@ import type { Spec } from './examples.ts'
 /** The embedded authorization server of a VirtualMCPServer, with the resource and the scopes of its tokens. */
 export interface Issuing {
   readonly server: Server
-  /** The scopes of the tokens; undefined when unreadable, or in an inline configuration of older releases. */
+  /** The scopes of the tokens; undefined for a wrong JSON type, and with the `oidcConfig` of older releases. */
   readonly scopes: readonly string[] | undefined
   /** The resource of the tokens; undefined when absent: then releases use the URL of the Service. */
   readonly resourceUrl: string | undefined

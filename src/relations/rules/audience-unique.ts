@@ -163,7 +163,7 @@ const acceptingBy = oncePerCluster((config: string, cluster) => {
 
 const placeIn = (kind: string) => oidcReferencePath(kind).audience
 
-/** The other MCPOIDCConfigs that have the same issuer. */
+/** The other MCPOIDCConfigs that have the same issuer as `config`. */
 function sameIssuer(name: string, config: OidcConfig, cluster: Cluster): string[] {
   const issuer = issuerOf(config)
   if (issuer === undefined) return []

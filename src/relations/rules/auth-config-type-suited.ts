@@ -458,8 +458,8 @@ function unsuitedWorkloads(
 
 /** Advice about each MCPExternalAuthConfig that a VirtualMCPServer uses, but releases do not support for backends. */
 function* unsuitedReached(gateway: Gateway, cluster: Cluster): Iterable<FieldError> {
-  // With source `discovered` the operator also converts the MCPExternalAuthConfigs in `backends` and `default`,
-  // although vMCP ignores them.
+  // With source `discovered` the operator also converts the MCPExternalAuthConfigs in `backends` and `default` for
+  // vMCP, although vMCP ignores them.
   const unread = sourceOf(gateway) === 'inline' ? [] : configsNamed(gateway, cluster)
   for (const reached of [
     ...configsReached(gateway, cluster),

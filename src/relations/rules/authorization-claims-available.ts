@@ -474,7 +474,7 @@ const denied = (found: ReturnType<typeof deniedBy>): readonly string[] =>
 
 const isAnonymous = ({ spec }: Gateway): boolean => spec?.incomingAuth?.type === 'anonymous'
 
-/** Whether a workload accepts callers without a token, judged by the fields of all releases. */
+/** Whether a workload accepts callers without a token; reads the authentication fields of all operator releases. */
 function isOpen(kind: string, workload: Workload, cluster: Cluster): boolean {
   const { spec } = workload
   if (spec === undefined || 'oidcConfig' in spec) return false
@@ -484,7 +484,10 @@ function isOpen(kind: string, workload: Workload, cluster: Cluster): boolean {
   return types.length > 0 && types.every((type) => type !== undefined && type !== 'embeddedAuthServer')
 }
 
-/** The path for a finding about all policies; `kind` is the kind of the other object that contains them, if any. */
+/**
+ * The path for a finding about all policies. `kind`: the kind of the object that contains the policies; undefined
+ * when the judged object itself contains them.
+ */
 function placeOfPolicies(path: Authorization['path'], kind: string | undefined): Path<unknown> {
   if (kind === 'MCPAuthzConfig') return path.authzConfigRef.name
   return kind === undefined ? path.authzConfig.inline.policies : path.authzConfig.configMap

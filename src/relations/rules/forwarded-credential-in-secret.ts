@@ -10,7 +10,7 @@ const forwarding = (headerForward: object) => ({
 /** Endings of header names that suggest a credential; in lower case, without `-` and `_`. */
 const CREDENTIAL_END =
   /(?:authorization|cookie|apikey|appkey|applicationkey|accesskey|authkey|secretkey|subscriptionkey|token|secret|password|credential|credentials)$/
-/** Header names that end like that of a credential but carry none: Jira needs `X-Atlassian-Token: no-check`. */
+/** Header names that match `CREDENTIAL_END` but carry no credential: Jira needs `X-Atlassian-Token: no-check`. */
 const NO_CREDENTIALS = new Set(['xatlassiantoken', 'xcsrftoken', 'xxsrftoken', 'csrftoken'])
 /** Header values that look like credentials: authorization schemes, and prefixes of API keys of well-known issuers. */
 const CREDENTIAL_VALUE =

@@ -11,7 +11,7 @@ import { okta } from '../../kinds/embedded-auth-server/examples.ts'
 import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
 import { AUTH_CONFIG, authServer, GATEWAY, gatewayOf, issuingBeside, serving } from '../index.ts'
 
-/** The most upstream providers of one server that get a finding: all findings of a server have the same cause. */
+/** The most upstream providers of an authorization server that get a finding: all these findings have one cause. */
 const MOST_PROVIDERS = 20
 const ISSUER = 'https://auth.example.com'
 const defaulting = { ...authServer(), upstreamProviders: [okta] }

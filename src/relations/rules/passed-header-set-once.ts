@@ -117,7 +117,7 @@ interface Setter {
   readonly place: () => ReturnType<typeof pathTo>
 }
 
-/** Advice at a VirtualMCPServer about headers that it forwards from clients and an MCPServerEntry of its group sets. */
+/** Advice at a VirtualMCPServer about each forwarded client header that an MCPServerEntry of its group also sets. */
 function* passedBy(gateway: Gateway, cluster: Cluster): Iterable<FieldError> {
   const [headers, path] = passedHeaders(gateway.spec)
   const group = groupOf(gateway)
@@ -147,7 +147,10 @@ function* passedBy(gateway: Gateway, cluster: Cluster): Iterable<FieldError> {
   }
 }
 
-/** Advice at an MCPServerEntry about headers that it sets and a VirtualMCPServer of its group forwards from clients. */
+/**
+ * Advice at an MCPServerEntry about each header that it sets although a VirtualMCPServer of its group forwards the
+ * same header from clients.
+ */
 function* setBy(entry: Workload, self: ObjectName, cluster: Cluster): Iterable<FieldError> {
   const group = groupOf(entry)
   if (group === undefined || !('headerForward' in (entry.spec ?? {}))) return

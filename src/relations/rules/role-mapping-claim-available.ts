@@ -207,7 +207,10 @@ function mapped(awsSts: AwsSts) {
   return { spec: { type: 'awsSts' as const, awsSts: { region: 'eu-central-1', ...awsSts } } }
 }
 
-/** The path of the setting that needs the claims: `roleClaim` if it is present, the only mapping, or all mappings. */
+/**
+ * The path for a finding: `roleClaim` if a mapping depends on it; otherwise the role mapping that never matches, or
+ * the list of role mappings when several never match.
+ */
 function placeIn(awsSts: AwsSts, { mappings, byRoleClaim }: Foreign): Path<unknown> {
   const path = AUTH_CONFIG.spec.awsSts
   if (byRoleClaim && awsSts.roleClaim) return path.roleClaim

@@ -7,7 +7,7 @@ import { CA_SECRET, CONFIGURATIONS, seeLog, type Setups } from './setup.ts'
 
 /** A certificate that the command `doctor` found, as it is printed. */
 export interface FoundCertificate {
-  /** The Secret, or the webhook in a configuration, that contains the certificate. */
+  /** The Secret or the webhook configuration that contains the certificate. */
   readonly of: string
   /** The SHA-256 of the certificate, formatted as OpenSSL prints it. */
   readonly fingerprint: string

@@ -16,7 +16,10 @@ interface Definitions {
   readonly installed: readonly unknown[]
 }
 
-/** Checks that the API server serves the CRDs; notes values that a CRD accepts and the specification refuses. */
+/**
+ * Checks that the API server serves the CRDs, and adds notes about values that a CRD accepts and the specification
+ * refuses.
+ */
 export async function checkDefinitions(
   { opened, group }: CheckedInstallation,
   followsRelease = true,
@@ -114,7 +117,7 @@ function checkDifferences(
   findings: Findings,
 ): void {
   const schema = part(versionOf(definition), 'schema', 'openAPIV3Schema')
-  // A schema without constraints on values, such as in deploy/crds, leaves them to the webhook: no note is needed.
+  // No note is needed when the schema has no constraints on values, as in deploy/crds: the webhook judges the values.
   if (!constrains(part(schema, 'properties', 'spec'))) return
   const differences = differencesIn(schema, kind.schema as SchemaTree, '')
   if (differences.length > 0)
@@ -131,7 +134,8 @@ function checkDifferences(
 const MOST = 8
 
 /**
- * The differences in one line. Fields that may be empty are many, so only their number and the shortest path are given.
+ * The differences as one line of text. A CRD may accept empty values in many fields, so only the number of these
+ * fields and the shortest path are given.
  */
 function shortened(all: readonly Difference[]): string {
   const empty = all.filter(({ what }) => what === EMPTY).toSorted((a, b) => a.at.length - b.at.length)
@@ -162,8 +166,8 @@ function constrains(schema: unknown): boolean {
 }
 
 /**
- * The constraints of the specification that the schema of an installed CRD lacks, each as a value that only this schema
- * accepts.
+ * The constraints of the specification that the schema of an installed CRD lacks, each as a value that the CRD
+ * accepts and the specification refuses.
  */
 function differencesIn(theirs: unknown, ours: SchemaTree | undefined, at: string): Difference[] {
   if (!isObject(theirs) || ours === undefined) return []
@@ -196,7 +200,7 @@ function differencesIn(theirs: unknown, ours: SchemaTree | undefined, at: string
   ]
 }
 
-/** Values that an installed CRD accepts and the specification refuses for their length: `empty`, `longer than N`. */
+/** Values whose length an installed CRD accepts and the specification refuses, as `empty` or `longer than N`. */
 function looserBounds(theirs: Readonly<Record<string, unknown>>, ours: SchemaTree): string[] {
   const { minLength = 0, minItems = 0, maxLength = Infinity } = ours as ReleaseSchema
   const isTaken = (value: unknown) => [...refusals(compared(theirs), value)].length === 0

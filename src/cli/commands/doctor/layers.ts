@@ -56,7 +56,10 @@ function collectKeywords(schema: unknown, keywords: Set<string>): void {
   for (const each of [items, additionalProperties]) collectKeywords(each, keywords)
 }
 
-/** The installed policies of deploy/policies as a layer: the rule ids in their messages, their bindings' actions. */
+/**
+ * The installed policies of deploy/policies as a layer. `ids` are the rule ids in the messages of the policies, and
+ * `does` lists the actions of their bindings.
+ */
 async function policies({ opened }: CheckedInstallation): Promise<Layer> {
   const list = async (plural: string) => {
     const all = await opened.installation.listAdmission(plural).catch(() => undefined)

@@ -57,8 +57,8 @@ const FAILURES: readonly [sign: RegExp, meaning: string, remedy: string][] = [
 ]
 
 /**
- * Sends a dry run of an object with an annotation for which the webhook refuses it: this proves that the webhook is
- * called. `url` is the URL in the webhook configurations; undefined when they name a Service.
+ * Sends a dry run of an object with an annotation that makes the webhook refuse the object: the refusal proves that
+ * the API server calls the webhook. `url` is the URL in the webhook configurations; undefined if they name a Service.
  */
 export async function tryProbe(
   place: CheckedInstallation,

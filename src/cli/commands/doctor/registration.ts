@@ -186,7 +186,7 @@ function checkSelectors(name: string, wanted: Stored, stored: Stored, comparison
   }
 }
 
-/** Adds one note that a selector from the settings limits which objects are judged, not one for each webhook. */
+/** Adds a note, once for all webhooks, that a selector from the settings limits which objects are judged. */
 function noteSelector(selected: string, others: string, findings: Findings): void {
   const message = `apply only to ${selected} says; the webhook does not judge ${others}`
   if (findings.found.some((each) => each.message === message)) return
@@ -236,7 +236,7 @@ export async function checkOthers({ opened, group }: CheckedInstallation): Promi
     const listed = await findings.read(kind, () => opened.installation.listAdmission(plural))
     for (const each of listed === UNREAD ? [] : listed) {
       const name = String(part(each, 'metadata', 'name'))
-      // Skips the policies of this project, whose names begin like the name of the webhook.
+      // Skips the policies of this project, whose names begin with the name of the webhook.
       if (name === WEBHOOK_NAME || (kind === 'ValidatingAdmissionPolicy' && name.startsWith(WEBHOOK_NAME)))
         continue
       const rules = [

@@ -32,7 +32,10 @@ export interface Setups {
   readonly leader: Setup | undefined
 }
 
-/** The settings in the chart's Deployments; `leader` exists when the leader runs in its own Deployment. */
+/**
+ * The settings in the chart's Deployments. The parameter `leader` is the separate Deployment of the leader; undefined
+ * when there is none.
+ */
 export function setupsOf(deployment: unknown, leader: unknown): Setups {
   const webhook = setupOf(WEBHOOK_NAME, deployment)
   const separate = setupOf(LEADER_NAME, leader)
@@ -74,7 +77,7 @@ function setupOf(name: string, deployment: unknown): Setup | undefined {
   }
 }
 
-/** The label selector in a flag; empty when it is malformed, because a server does not start with such a flag. */
+/** The label selector in a flag; empty for a malformed selector, because no server runs with such a flag. */
 function selectorIn(text: string): LabelSelector {
   try {
     return parseLabelSelector(text)

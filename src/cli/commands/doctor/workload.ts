@@ -127,7 +127,7 @@ export async function checkLease(place: CheckedInstallation, setups: Setups): Pr
   return findings
 }
 
-/** Milliseconds by which clocks may differ without a finding: more than the duration of a request. */
+/** The largest difference of clocks that is not reported, in milliseconds: more than the duration of a request. */
 const CLOCK_TOLERANCE_MS = 60_000
 
 /**

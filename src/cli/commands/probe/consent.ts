@@ -29,7 +29,7 @@ export class Consent {
     return this.#ask(['This sends GET and HEAD requests without credentials to', ...lines, 'Send them?'])
   }
 
-  /** Asks the user about a host that only the answer to a request names, and no resource. */
+  /** Asks the user about a host that no resource names, only the answer to a request. */
   forHost(host: string): Promise<boolean> {
     if (this.#isGiven) return Promise.resolve(true)
     return isTerminal() ? this.#ask([`An answer names ${host}. Ask it too?`]) : Promise.resolve(false)

@@ -9,7 +9,7 @@ import { isObject, jsonKey, metadataOf, objectKey, type Segment } from '../../..
 import { NO_PLACES, type Places } from '../../output/report.ts'
 import { commentsOf, targetIn } from '../judge-document.ts'
 
-/** A resource that may contain addresses, with its file, the places of its fields, and the ignores in its manifest. */
+/** A resource that may contain addresses, its file, the places of its fields, and the findings that it ignores. */
 export interface ProbeSource extends NamedResource {
   readonly value: unknown
   readonly file: string | null

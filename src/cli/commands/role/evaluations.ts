@@ -16,7 +16,8 @@ const START_MILLISECONDS = 3_000
 
 /**
  * Evaluates matchers in a worker thread; the keys of the result are the texts of the matchers. The thread is stopped
- * when a regular expression or the heap exceeds the evaluator's limits; the remaining matchers then count as stopped.
+ * when a regular expression takes too long or the heap is too large (`limits`); the remaining matchers then get the
+ * result `stopped`.
  */
 export async function evaluations(
   matchers: Iterable<string>,
@@ -33,7 +34,10 @@ export async function evaluations(
   return found
 }
 
-/** Runs the worker thread and adds its results to `found`; resolves to the reason for which it may have ended early. */
+/**
+ * Runs the worker thread and adds its results to `found`. Resolves to a text that says why results may be missing:
+ * lack of time or memory.
+ */
 function work(task: Task, found: Map<string, Evaluation>): Promise<string> {
   const { limits } = task
   return new Promise((resolve, reject) => {

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path'
 import type { Environment } from '../../../configuration/flags.ts'
 import { type Access, ClusterConnection, fromKubeconfig, fromServiceAccount } from '../../../cluster/index.ts'
 
-/** Milliseconds to wait for an answer of the API server; lists with a cold cache and credential plugins take long. */
+/** Milliseconds to wait for an answer of the API server, whose cache may be cold, or for a slow credential plugin. */
 export const ANSWER_TIMEOUT_MS = 30_000
 
 /** The cluster to read: its kubeconfig, and the API group of the resources. */

@@ -15,7 +15,7 @@ export interface Attempt {
   readonly resourceVersion: string | undefined
 }
 
-/** The API server's answer to a dry run of each write; a text when it did not answer. Never throws. */
+/** The API server's answer to a dry run of each write, or an error message when there is no answer. Never throws. */
 export async function tryWrites<T extends Attempt>(
   attempts: readonly T[],
   { kubeconfig, group }: ClusterChoice,

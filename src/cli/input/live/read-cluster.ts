@@ -29,8 +29,8 @@ export interface NameInNamespace {
 }
 
 /**
- * The facts that rules read of a Secret, ConfigMap, MCPAuthzConfig or MCPToolConfig: no value of a Secret, and of a
- * ConfigMap only the values that may hold policies.
+ * The facts about a Secret, ConfigMap, MCPAuthzConfig or MCPToolConfig that rules need. They contain no value of a
+ * Secret, and only those values of a ConfigMap that may hold policies.
  */
 export interface SeenFacts extends NameInNamespace {
   readonly kind: 'Secret' | 'ConfigMap' | PolicyKind
@@ -48,11 +48,14 @@ export interface LiveCluster {
   readonly secrets: readonly SeenFacts[]
   /** The CustomResourceDefinitions of the API group, if they are requested and the user may read them. */
   readonly definitions: readonly unknown[]
-  /** The HTTP status that refused to read the CustomResourceDefinitions; undefined when at least one was read. */
+  /**
+   * The HTTP status with which the API server refused to return the CustomResourceDefinitions; undefined when it
+   * returned at least one.
+   */
   readonly definitionsRefused: number | undefined
   /** Kinds that the API server does not serve. */
   readonly absent: readonly Pick<Kind, 'kind' | 'plural'>[]
-  /** The kinds that could not be read, each with the reason. */
+  /** The kinds, namespaces and Secrets that could not be read, each with the reason. */
   readonly unread: readonly string[]
   /**
    * Namespaces in `--namespaces` that have no object and that the user may not get, so that it is not known whether
@@ -73,7 +76,7 @@ export interface Wanted extends ClusterChoice {
   readonly definitions?: boolean
   /** The Secrets whose keys are read. */
   secrets?(objects: readonly LiveObject[], own: string): Iterable<NameInNamespace>
-  /** The ConfigMaps whose keys are read, if the user may read them. */
+  /** The ConfigMaps whose keys and policies are read, if the user may read them. */
   configMaps?(objects: readonly LiveObject[], own: string): Iterable<NameInNamespace>
   /** The namespaces in which resources refer to objects of this kind; all objects of the kind there are listed. */
   policies?(objects: readonly LiveObject[], own: string, kind: PolicyKind): Iterable<string>
@@ -143,8 +146,8 @@ interface Part {
 }
 
 /**
- * Lists all objects of the kinds of the API group. If one kind cannot be listed, the others still are, unless the API
- * server did not answer at all.
+ * Lists all objects of the kinds of the API group. If one kind cannot be listed, the other kinds are still listed,
+ * unless the API server did not answer at all.
  */
 async function readLists(connection: ClusterConnection, namespaces: readonly string[] | undefined) {
   const places: readonly (string | undefined)[] = namespaces ?? [undefined]
@@ -245,7 +248,7 @@ async function readDefinitions(connection: ClusterConnection): Promise<Definitio
   return { definitions, definitionsRefused: definitions.length === 0 ? refused : undefined }
 }
 
-/** Reads the keys of Secrets or ConfigMaps, but stores no values. Failures in a namespace are reported once. */
+/** Reads Secrets or ConfigMaps, but keeps only the facts that rules need. Reports one failure for each namespace. */
 async function readFacts(
   connection: ClusterConnection,
   kind: 'Secret' | 'ConfigMap',
@@ -279,8 +282,8 @@ async function readFacts(
 }
 
 /**
- * Lists the MCPAuthzConfigs and MCPToolConfigs in the namespaces where resources refer to one. After a failure these
- * objects are unknown, not missing.
+ * Lists the MCPAuthzConfigs and MCPToolConfigs in the namespaces where resources refer to one. After a failure rules
+ * treat these objects as unknown, not as missing.
  */
 async function readPolicies(
   connection: ClusterConnection,

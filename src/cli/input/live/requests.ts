@@ -34,7 +34,7 @@ export async function forEachConcurrently<T>(
   await Promise.all(Array.from({ length: CONCURRENCY }, worker))
 }
 
-/** Collects what failed and why, so that each reason is reported once. */
+/** Collects the failed requests by the reason of the failure, so that each reason is reported once. */
 export class Failures {
   readonly #parts = new Map<string, string[]>()
 

@@ -109,6 +109,6 @@ export const assertionPolicyAccepted = defineRule({
 const REFUSED = 'or the operator refuses it'
 const NOT_A_URL = `must have a host and no fragment, ${REFUSED}`
 
-/** Whether the authorization server accepts the URL as a resource; the schema has already checked its pattern. */
+/** Whether the operator accepts the URL as a resource or an audience; the schema has already checked its pattern. */
 const isResource = (text: string): boolean =>
   !/^https?:/.test(text) || ((parseUrl(text)?.host ?? '') !== '' && !text.includes('#'))

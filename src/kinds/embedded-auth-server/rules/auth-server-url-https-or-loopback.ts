@@ -87,7 +87,10 @@ export const authServerUrlHttpsOrLoopback = defineRule({
   },
 })
 
-/** The problem of a URL; undefined when it has none. http is allowed when `insecureAllowHTTP` is true or unreadable. */
+/**
+ * The problem of a URL; undefined when it has none. http is allowed when `insecureAllowHTTP` is true or has a wrong
+ * JSON type.
+ */
 function problemOf(text: string, server: Server): string | undefined {
   const url = parseUrl(text)
   if (url === undefined) return 'must be a valid URL; check its host, port and escapes'

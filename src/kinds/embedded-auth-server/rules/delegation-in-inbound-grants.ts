@@ -114,7 +114,7 @@ export const delegationInInboundGrants = defineRule({
 })
 
 const policyFields = (issuer: TrustedIssuer) => POLICY.filter((field) => issuer[field] !== undefined)
-/** The deprecated fields that an issuer has, including fields with an unreadable value, such as a placeholder. */
+/** The deprecated fields that an issuer has, including those with a wrong JSON type, such as a placeholder. */
 const givenFields = (issuer: TrustedIssuer) => POLICY.filter((field) => !isAbsent(issuer, field))
 
 const fixed = (error: FieldError, fix: Fix | undefined): FieldError =>
@@ -124,7 +124,7 @@ type Moves = Fix['edits'][number] & { readonly op: 'move' }
 
 /**
  * The fix that moves the deprecated settings of a grant to `inboundGrants`; undefined when `inboundGrants` has the
- * grant already, or when a setting is unreadable.
+ * grant already, or when a setting has a wrong JSON type.
  */
 function fixOf(server: Server, at: Moves['at'], grant: 'tokenExchange' | 'jwtBearer'): Fix | undefined {
   const { trustedIssuers = [], inboundGrants } = server

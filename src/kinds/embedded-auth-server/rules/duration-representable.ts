@@ -56,8 +56,8 @@ export const durationRepresentable = defineRule({
 const DETAIL = 'must be at most about 2562047h, the longest that Go can hold, or the server does not start'
 
 /**
- * Whether a duration exceeds int64. Texts of up to seven characters never do (999999h); texts over a thousand
- * characters are not parsed.
+ * Whether a duration in nanoseconds exceeds int64. A text of at most seven characters never does (the longest is
+ * 999999h); a text of more than a thousand characters is not parsed.
  */
 function overflows(duration = ''): boolean {
   if (duration.length <= 7 || duration.length > 1_000) return false

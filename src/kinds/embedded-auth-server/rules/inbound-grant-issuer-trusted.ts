@@ -100,7 +100,7 @@ function unknownName(ref: string, names: readonly string[], isHinted: boolean): 
   return `is not a name in \`trustedIssuers\`, so ${REFUSED}${hint}`
 }
 
-/** The names of the trusted issuers; undefined when one of the names is unreadable. */
+/** The names of the trusted issuers; undefined when one of the issuers or names has a wrong JSON type. */
 function issuerNames(server: Server): readonly string[] | undefined {
   const { trustedIssuers = [] } = server
   const isReadable = (issuer: TrustedIssuer | undefined) =>

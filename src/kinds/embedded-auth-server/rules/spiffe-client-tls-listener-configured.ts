@@ -31,8 +31,8 @@ export const spiffeClientTlsListenerConfigured = defineRule({
   sources: ['decision 3'],
   *check(server, { path }) {
     const clients = server.inboundGrants?.spiffeClientAuth ?? []
-    // The first client that uses `spiffe_x509`. If an earlier client, or one of its methods, is unreadable there is no
-    // finding, because that client may be the first.
+    // The first client that uses `spiffe_x509`. If an earlier client or its `methods` have a wrong JSON type, there
+    // is no finding, because that client may be the first.
     const client = clients.find(
       (each) =>
         each === undefined ||

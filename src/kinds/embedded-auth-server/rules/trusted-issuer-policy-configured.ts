@@ -65,7 +65,7 @@ export const trustedIssuerPolicyConfigured = defineRule({
   },
 })
 
-/** The issuer names in policies of `inboundGrants`; undefined when a name is unreadable. */
+/** The issuer names in policies of `inboundGrants`; undefined when a policy or a name has a wrong JSON type. */
 function issuerRefs(server: Server): ReadonlySet<string> | undefined {
   const { inboundGrants = {} } = server
   if (isUnreadable(server, 'inboundGrants')) return undefined

@@ -75,7 +75,7 @@ export const upstreamAddressAllowed = defineRule({
   },
 })
 
-/** Whether the authorization server refuses the address of a provider; it allows loopback hosts. */
+/** Whether the authorization server refuses the address of a provider because it is private, and not loopback. */
 function isRefused(
   config: { readonly allowPrivateIPs?: boolean | undefined },
   text: string | undefined,

@@ -29,7 +29,7 @@ export const upstreamRedirectUriHostAgreed = defineRule({
       for (const config of ['oidcConfig', 'oauth2Config'] as const) {
         const redirectUri = provider?.[config]?.redirectUri
         const callback = hostOf(redirectUri)
-        // Skips a redirect URI with another path than the callback, which no host serves; a separate rule reports it.
+        // Skips a redirect URI whose path is not that of the callback: no host serves it, and another rule says so.
         if (redirectUri !== undefined && servesCallback(redirectUri) === false) continue
         if (callback !== '' && callback !== host)
           yield outage(

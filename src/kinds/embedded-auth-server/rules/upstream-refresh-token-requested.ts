@@ -91,7 +91,7 @@ export const upstreamRefreshTokenRequested = defineRule({
   },
 })
 
-/** Whether an extra parameter of the login requests a refresh token; true when the parameters are unreadable. */
+/** Whether an extra parameter of the login requests a refresh token; true when its value has a wrong JSON type. */
 function mayAskByParameter(config: NonNullable<Provider['oidcConfig']>): boolean {
   if (isAbsent(config, 'additionalAuthorizationParams')) return false
   const params = config.additionalAuthorizationParams

@@ -47,7 +47,7 @@ export const upstreamSubjectChangeMeant = defineRule({
   },
 })
 
-/** The claim that identifies a provider's users: `subjectClaim`, or by default `sub`; undefined when unreadable. */
+/** The claim that identifies a provider's users, `sub` by default; undefined when `subjectClaim` is not a string. */
 function subjectOf(config: NonNullable<Provider['oidcConfig']>): string | undefined {
   if (isAbsent(config, 'subjectClaim') || config.subjectClaim === '') return 'sub'
   return config.subjectClaim

@@ -89,8 +89,9 @@ const LEAST =
   /(^|[^a-z])(deny|denied|denyall|none|nothing|noaccess|no-access|no_access|noop|quarantine|restricted|limited|minimal|least|readonly|read-only|read_only|reader|readers|viewer|view|guest|public|default|base|basic|fallback)([^a-z]|$)/
 
 /**
- * Whether the fallback role seems to have few permissions, by its name, and another role is mapped too: a mapping to
- * the fallback role may be meant to keep callers from the other role.
+ * Whether the name of the fallback role suggests few permissions, and the role mapping that is tried last has another
+ * role, or may have one because a priority or role ARN cannot be read. An earlier mapping to the fallback role may
+ * then be meant to keep callers from that other role.
  */
 function isShield(mappings: RoleMappings, fallback: string): boolean {
   const name = fallback.slice(fallback.lastIndexOf('/') + 1)

@@ -58,7 +58,7 @@ export const headerInjectionNameIsToken = defineRule({
 const DETAIL =
   "is not the name of an HTTP header, so requests with it fail; use letters, digits and '-', such as 'X-Api-Key'"
 
-/** Whether a name is not a token. False for an empty name: the schema refuses it, or it means the default. */
+/** Whether a header name is not valid. False for an empty name: the schema refuses it, or it means the default. */
 function isNoToken(name = ''): boolean {
   return name !== '' && !TOKEN.test(name)
 }

@@ -3,7 +3,7 @@ import { role, signing } from '../examples.ts'
 import { refusedOnlyBy } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
-/** Operator releases since 0.59 are built with cel-go 0.33. */
+/** Warns about matchers that only newer cel-go refuses: operator releases since 0.59 contain cel-go 0.33. */
 export const roleMappingMatcherCompilesInNewerReleases = defineRule({
   id: 'role-mapping-matcher-compiles-in-newer-releases',
   on: MCPExternalAuthConfig,

@@ -28,8 +28,8 @@ export const roleMappingMatchersFit = defineRule({
       context.path.spec.awsSts.roleMappings,
       'may not hold more than 512 KiB of distinct matchers; test several values in one matcher',
     )
-    // For the ratchet (decision 8), the error is about every matcher, because none is compiled: one matcher more than
-    // the stored object has makes it a new error.
+    // The error is about every matcher, because none is compiled. For the ratchet (decision 8) it is a new error if
+    // it is about a matcher that the stored object does not have.
     const matchers = () => new Set(spec?.awsSts?.roleMappings?.flatMap((mapping) => mapping?.matcher ?? []))
     yield aboutEach(error, () => Array.from(matchers(), (text) => ['role-mapping-matchers-fit', text]))
   },

@@ -192,7 +192,7 @@ export const roleMappingReachable = defineRule({
 
 type AwsSts = NonNullable<NonNullable<Given<Static<typeof MCPExternalAuthConfig>>['spec']>['awsSts']>
 
-/** The mappings that are proved to be unreachable; none when the role claim is unreadable. */
+/** The mappings that are proved to be unreachable; none when `roleClaim` has a wrong JSON type. */
 function provedIn(
   awsSts: AwsSts | undefined,
   order: readonly number[],
@@ -230,7 +230,7 @@ const misfitsIn = (mappings: RoleMappings, context: Compiling): ReadonlySet<numb
     ),
   )
 
-/** The condition under which a mapping matches, as text; `always` and `never` when its matcher is proved constant. */
+/** The condition of a mapping: the text of its `claim` or `matcher`; `always` or `never` for a constant matcher. */
 interface Condition {
   readonly by: 'claim' | 'matcher' | 'always' | 'never'
   readonly text: string
@@ -268,7 +268,7 @@ function conditionOf(mapping: RoleMapping): Condition | undefined {
   return matcher && isAbsent(mapping, 'claim') ? { by: 'matcher', text: matcher } : undefined
 }
 
-/** The indexes of the mappings by priority, then position; without mappings with an invalid or unreadable priority. */
+/** The indexes of the mappings by priority, then position; mappings with an invalid priority are left out. */
 function inOrderTried(mappings: RoleMappings): number[] {
   const priorities = mappings.map((mapping) =>
     mapping && isAbsent(mapping, 'priority') ? LAST : mapping?.priority,

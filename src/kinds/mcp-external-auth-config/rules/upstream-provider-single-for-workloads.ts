@@ -34,8 +34,8 @@ export const upstreamProviderSingleForWorkloads = defineRule({
     if (first === undefined) return
     const detail = `must have at most 1 item while it is referred to by ${namesText(holders)}`
     const error = tooMany(path.spec.embeddedAuthServer.upstreamProviders, count, detail)
-    // Each provider beyond the first is a separate subject (`about`): so the ratchet (decision 8) denies an update that
-    // adds a provider, but admits an update that only removes providers.
+    // Each provider beyond the first is a separate subject of the error: so the ratchet (decision 8) denies an update
+    // that adds a provider, but admits an update that only removes providers.
     const counted = aboutEach(dependingOn(error, first), () =>
       Array.from(
         { length: count - 1 },

@@ -94,7 +94,7 @@ interface Allowing {
   readonly protectedResourceAllowPrivateIP?: boolean | undefined
 }
 
-/** Whether requests to private addresses are allowed; true when a setting is unreadable, because it may be true. */
+/** Whether requests to private addresses may be allowed: a setting is true, or has a wrong JSON type. */
 const mayAllow = (holder: Allowing): boolean =>
   (['jwksAllowPrivateIP', 'protectedResourceAllowPrivateIP'] as const).some(
     (field) => !isAbsent(holder, field) && holder[field] !== false,

@@ -73,7 +73,7 @@ export const oidcConfigUrlHttps = defineRule({
   },
 })
 
-/** Whether http is allowed; true when the setting is unreadable, because it may be true. */
+/** Whether http may be allowed: `insecureAllowHTTP` is true, or has a wrong JSON type. */
 function mayAllowHttp(inline: { readonly insecureAllowHTTP?: boolean | undefined }): boolean {
   return !isAbsent(inline, 'insecureAllowHTTP') && (inline.insecureAllowHTTP ?? true)
 }

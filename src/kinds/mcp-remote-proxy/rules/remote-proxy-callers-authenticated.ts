@@ -14,7 +14,11 @@ const using = (config: string) => ({ spec: { externalAuthConfigRef: { name: conf
 const REMEDY =
   'the proxy sends it for callers without a token too; set `oidcConfigRef`, so that they need one'
 
-/** By strategy type: the effect when the proxy validates no token. With awsSts it takes the claims of a local user. */
+/**
+ * By type of MCPExternalAuthConfig: the effect when the proxy validates no tokens of callers. With type awsSts the
+ * proxy then reads no claims from tokens, and uses the claims of a local user for every caller; the text assumes that
+ * no role mapping matches these claims.
+ */
 const CONSEQUENCES: ReadonlyMap<string, string> = new Map([
   ['bearerToken', `holds a fixed token: ${REMEDY}`],
   [

@@ -90,8 +90,8 @@ export const backendTokenExchangedOnce = defineRule({
 })
 
 /**
- * The text of the advice. When the VirtualMCPServer discovers the MCPExternalAuthConfig at the workload, it is not
- * enough to remove the reference there.
+ * The text of the advice. When the VirtualMCPServer finds the MCPExternalAuthConfig only by the workload's reference,
+ * it is not enough to remove this reference: `backends` must then name the MCPExternalAuthConfig.
  */
 function detailOf({ isSame, at }: SecondExchange): string {
   if (!isSame)

@@ -11,8 +11,8 @@ import {
 import { VirtualMCPServer } from '../schema.ts'
 
 /**
- * The finding names no object to read again before a denial, because no such read can confirm that a group is empty;
- * for the same reason its text says "yet".
+ * Before a denial the webhook reads the objects in `dependsOn` of a finding again. This finding depends on no object,
+ * because reading single objects cannot confirm that a group is empty; for the same reason its text says "yet".
  */
 export const groupHasBackends = defineRule({
   id: 'group-has-backends',

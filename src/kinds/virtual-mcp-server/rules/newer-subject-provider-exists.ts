@@ -149,8 +149,8 @@ export const newerSubjectProviderExists = defineRule({
 })
 
 /**
- * Why the MCPExternalAuthConfig that `named` names gets no token of an upstream provider; undefined when it gets a
- * token, or when a field is unreadable.
+ * Why an MCPExternalAuthConfig gets no token of an upstream provider; undefined when it gets a token, or when a field
+ * has a wrong JSON type. `named` is its kind and name, as text.
  */
 function problemOf(
   { spec }: AuthConfig,

@@ -78,7 +78,7 @@ export const upstreamFilterProviderExists = defineRule({
   },
 })
 
-/** Yields advice about each name in a filter that no upstream provider has, or that the first provider has. */
+/** Yields advice about each of `names` (in a filter) that is the name of the first upstream provider or of none. */
 function* wrongNames(
   [first, ...others]: readonly string[],
   names: readonly (string | undefined)[],
