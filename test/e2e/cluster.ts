@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { API_VERSION, DEFAULT_API_GROUP, KINDS } from '../../src/kinds/index.ts'
 import type { Kind } from '../../src/kinds/kind.ts'
@@ -27,15 +27,15 @@ export async function minorOf(api: ApiServer): Promise<number> {
   return Number.parseInt(body.minor)
 }
 
-/** Installs one set of our CRDs and waits until every kind can be listed. */
+/** Installs one set of our CRDs, as `kubectl apply --server-side` does, and waits until every kind can be listed. */
 export async function installCrds(api: ApiServer, folder: 'crds' | 'crds-strict'): Promise<void> {
-  const files = readdirSync(`${ROOT}deploy/${folder}`).map((name) => `${ROOT}deploy/${folder}/${name}`)
-  await kubectl(api, [
-    'apply',
-    '--server-side',
-    '--force-conflicts',
-    ...files.flatMap((file) => ['-f', file]),
-  ])
+  const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+  for (const { plural } of KINDS) {
+    const text = readFileSync(`${ROOT}deploy/${folder}/${plural}.yaml`, 'utf8')
+    const path = `${definitions}/${plural}.${DEFAULT_API_GROUP}?fieldManager=kubectl&force=true`
+    const { status, body } = await api.request('PATCH', path, text, 'application/apply-patch+yaml')
+    if (status >= 300) throw new Error(`${plural}: ${JSON.stringify(body)}`)
+  }
   for (const { plural } of KINDS) {
     const path = `/apis/${DEFAULT_API_GROUP}/${API_VERSION}/${plural}`
     await waitFor(async () => (await api.request('GET', path)).status === 200, {

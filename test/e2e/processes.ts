@@ -145,9 +145,12 @@ function apiServerArguments({ folder, etcdPort, port, flags }: Place): string[] 
 
 const nameOfFlag = (flag: string) => flag.replace(/=.*/, '')
 
-/** The environment of every child: the PATH, and a home of its own; no proxy, no ETCD_ or KUBE variable. */
+/**
+ * The environment of every child: the PATH, and a home of its own; no proxy, no ETCD_ or KUBE variable. Programs in Go
+ * collect no garbage below 1 GiB: they live for seconds, and a third of the CPU time of their start was the collector's.
+ */
 export function environment(folder: string): NodeJS.ProcessEnv {
-  return { PATH: process.env.PATH, HOME: join(folder, 'home'), TMPDIR: folder }
+  return { PATH: process.env.PATH, HOME: join(folder, 'home'), TMPDIR: folder, GOGC: 'off', GOMEMLIMIT: '1GiB' }
 }
 
 /** Where the output of the server `name` goes. */

@@ -1,5 +1,11 @@
 import { mcpExternalAuthConfig } from '../../kinds/mcp-external-auth-config/index.ts'
-import { type DocumentReading, type GivenSubject, kindOf, nameOf, namespaceOf } from '../../documents/index.ts'
+import {
+  type DocumentReading,
+  type GivenSubject,
+  kindOf,
+  nameOf,
+  namespaceOf,
+} from '../../documents/index.ts'
 import { isObject, pathText, type Resource, type Segment } from '../../rule/index.ts'
 import type { RoleSelection } from '../../kinds/mcp-external-auth-config/generations.ts'
 import { UNKNOWN_TOKENS, type CallerTokens, callerTokensOf } from '../role/caller-tokens.ts'
@@ -48,14 +54,16 @@ export function entriesOf(
   state?: ClusterState,
 ): Entry[] {
   return subjectsIn(values, reading).flatMap((subject) =>
-    partsOf(values[subject.document] as Resource, subject.kind === mcpExternalAuthConfig.kind).map((part) => ({
-      ...subject,
-      ...part,
-      callerTokens:
-        part.key === 'awsSts' && state !== undefined
-          ? callerTokensOf(subject.name, state.in(subject.namespace))
-          : UNKNOWN_TOKENS,
-    })),
+    partsOf(values[subject.document] as Resource, subject.kind === mcpExternalAuthConfig.kind).map(
+      (part) => ({
+        ...subject,
+        ...part,
+        callerTokens:
+          part.key === 'awsSts' && state !== undefined
+            ? callerTokensOf(subject.name, state.in(subject.namespace))
+            : UNKNOWN_TOKENS,
+      }),
+    ),
   )
 }
 
