@@ -6,10 +6,16 @@ import { PHASES } from './phases.ts'
 import type { Memory, Sample, World } from './world.ts'
 
 /**
- * Megabytes an hour by which its own memory may grow over the second half of a run, and the minutes of a run in which
- * that says something: below is noise.
+ * Megabytes an hour by which the heap that collections leave may grow over the second half of a run, and the minutes of
+ * a run in which that says something: below is noise.
  */
 const SLOPE = { most: 12, minutes: 30 }
+/**
+ * The share of the memory limit that its own memory may take at any time. It rises with the most requests that were ever
+ * in flight, because glibc keeps what was freed between chunks in use: `malloc_trim` gave 61 of 214 MB back after 57
+ * minutes, so a slope of it would measure how busy the machine was.
+ */
+const MOST_OWN = 0.5
 /** The load average of each core above which it is the machine that is late. */
 const BUSY = 3
 /** Files that may be open at the end beside those of the start: connections that clients keep. */
@@ -86,6 +92,7 @@ export async function promises(world: World, seen: Seen): Promise<Promised[]> {
   const statuses = Object.entries(bodies.statuses).map(([status, times]) => `${status}: ${number(times)}`)
   const more = files[1] - files[0]
   const growth = growthOf(samples)
+  const mostOwn = Math.max(...samples.map(({ own }) => own))
   const none = async (name: string): Promise<Promised> => {
     const times = await world.metric(name)
     return { isHeld: times === 0, text: `${name}: ${times}` }
@@ -121,11 +128,11 @@ export async function promises(world: World, seen: Seen): Promise<Promised[]> {
             isHeld: growth.heap <= SLOPE.most,
             text: `the heap after collections has no slope: ${growth.heap.toFixed(1)} MB an hour`,
           },
-          {
-            isHeld: growth.own <= SLOPE.most,
-            text: `memory has no slope: ${growth.own.toFixed(1)} MB an hour`,
-          },
         ]),
+    {
+      isHeld: mostOwn <= MOST_OWN * chartMemory(),
+      text: `memory without pages of files stays below half of the limit: ${mostOwn.toFixed(0)} of ${chartMemory()} MB`,
+    },
     { isHeld: broken.length === 0, text: `all is well after each phase; not so: ${broken.join('; ') || 0}` },
     { isHeld: missed.length === 0, text: `each phase has what it is for; not so: ${missed.join('; ') || 0}` },
   ]
