@@ -73,14 +73,14 @@ export class LiveReads {
     }
   }
 
-  /** Whether the namespace is being deleted or is gone; true if unknown, because the API server does not answer. */
-  async isTerminating(namespace: string, milliseconds: number): Promise<boolean> {
+  /** Whether the namespace is being deleted or is gone; undefined when it cannot be read. */
+  async isTerminating(namespace: string, milliseconds: number): Promise<boolean | undefined> {
     try {
       const found = await this.#connection.readNamespace(namespace, AbortSignal.timeout(milliseconds))
       const status = isObject(found) && isObject(found.status) ? found.status : undefined
       return status?.phase === 'Terminating' || found === undefined
     } catch {
-      return true
+      return undefined
     }
   }
 
