@@ -155,7 +155,6 @@ export class CurrentFindings {
     if (typeof name !== 'string' || typeof namespace !== 'string') return
     const self = { kind: kind.kind, name }
     if (!this.has(self.kind, namespace, name) || this.#state.isWhole(self.kind, namespace, name)) return
-    this.#unread.delete(objectKey({ ...self, namespace }))
     const alone = this.#judge().beside('no cluster')
     this.#keep(namespace, self, findingsOf(alone.stored({ kind, namespace, name, object })))
   }
