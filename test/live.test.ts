@@ -103,6 +103,8 @@ function serverWith(given: Given) {
     if (known !== undefined) current.remove(known, 'default', metadata.name)
   }
   believed.forEach(hear)
+  /** Called after each read, when its result is in the cache and the review has not gone on. */
+  const afterReads: (() => void)[] = []
   const log: string[] = []
   const stream = new Writable({
     write(chunk, _encoding, done) {
@@ -115,7 +117,10 @@ function serverWith(given: Given) {
       judge: () => judge,
       logger: pino({ base: null }, stream),
       metrics: createMetrics(),
-      live: new LiveReads(connection, current, (outcome) => outcomes.push(outcome)),
+      live: new LiveReads(connection, current, (outcome) => {
+        outcomes.push(outcome)
+        queueMicrotask(() => afterReads.forEach((each) => each()))
+      }),
       mostInFlight: given.mostInFlight ?? 10,
       bodies: new Bodies(0),
       isStopping: () => false,
@@ -129,7 +134,29 @@ function serverWith(given: Given) {
     const sent = await app.inject({ method: 'POST', url: `/validate${query}`, payload, headers })
     return (JSON.parse(sent.payload) as Answer).response
   }
-  return { send, reads, atOnce, outcomes, log, there, hear, forget, meanwhile, state }
+  /** The ids of what the background finds in an object: in the current findings, and for a report. */
+  const inBackground = (object: Other) => {
+    hear(object)
+    current.startRound()
+    while (current.work(10));
+    const kind = kindNamed.get(object.kind)
+    const forReport = kind === undefined ? [] : current.findingsIn(kind, resource(object))
+    return [...current.findings(), ...forReport].map(({ id }) => id)
+  }
+  return {
+    send,
+    reads,
+    atOnce,
+    outcomes,
+    log,
+    there,
+    hear,
+    forget,
+    meanwhile,
+    afterReads,
+    inBackground,
+    state,
+  }
 }
 
 const wrong = gateway('gateway', { authServerConfig: authServer('github') })
@@ -491,6 +518,11 @@ t.test('a miss says nothing of what has come since', async (t) => {
   server.hear(injectConfig('jira', 'okta'))
   server.there.set('MCPExternalAuthConfig/jira', resource(injectConfig('jira', 'github')))
   t.equal((await server.send(wrong)).allowed, true, 'it has come, and has been changed since')
+  const secrets = serverWith({ checksSecrets: true })
+  const told = async () => ids(await secrets.send(bearerConfig('jira')))
+  t.strictSame(await told(), ['secret-reference-found'])
+  secrets.there.set('Secret/jira', { data: { token: 'c2VjcmV0LXZhbHVl' } })
+  t.strictSame(await told(), [], 'nothing watches Secrets: each review reads them again')
 })
 
 t.test('what the watch brings while an object is read is not undone by the answer', async (t) => {
@@ -537,6 +569,22 @@ t.test('what the watch brings while an object is read is not undone by the answe
   })
   t.equal((await changes.send(wrong)).allowed, true, 'it changed to what is right')
   t.strictSame(providerOf(changes), { providerName: 'github' }, 'and stays so')
+
+  const older = serverWith({ stored: [...backends, jira('2', 'github')], believed: [...backends, jira('1')] })
+  const versionIn = ({ state }: ReturnType<typeof serverWith>) =>
+    state.version('MCPExternalAuthConfig', 'default', 'jira')
+  older.afterReads.push(() => {
+    if (versionIn(older) === '2') older.hear(jira('1'))
+  })
+  t.equal((await older.send(wrong)).allowed, true, 'an event that is older than the read comes after it')
+  t.equal(versionIn(older), '1')
+
+  const removed = serverWith({ stored: backends, believed: [...backends, jira('0')] })
+  removed.afterReads.push(() => {
+    if (versionIn(removed) === undefined) removed.hear(jira('1'))
+  })
+  t.equal((await removed.send(wrong)).allowed, true, 'also where the read found nothing')
+  t.equal(versionIn(removed), '1')
 
   const restless = serverWith({ stored: [...backends, jira('0')] })
   for (let i = 1; i < 20; i++) restless.meanwhile.push(() => restless.hear(jira(String(i))))

@@ -108,20 +108,17 @@ export class CurrentFindings {
   }
 
   /**
-   * Stores an object that was just read from the API server, as `put` does. If the state does not store the object, or
-   * stores it without some of its fields, returns the fields of the object that rules read, and `isShown`: whether
-   * the state could cache these fields, so that rules see them.
+   * Stores an object that was just read from the API server, as `put` does, and returns the fields that rules read. If
+   * the object is too large to be stored with all fields, caches these fields while memory is left (see `shows`).
    */
-  putRead(
-    kind: Kind,
-    object: unknown,
-  ): { readonly resource: Resource; readonly isShown: boolean } | undefined {
+  putRead(kind: Kind, object: unknown): Resource | undefined {
     this.put(kind, object)
     const { name, namespace } = metadataOf(object)
     if (typeof name !== 'string' || typeof namespace !== 'string') return undefined
-    if (this.#state.isWhole(kind.kind, namespace, name)) return undefined
+    if (this.#state.isWhole(kind.kind, namespace, name)) return this.#state.get(kind.kind, namespace, name)
     const { resource = {} } = shape(kind, withReadMetadata(object, this.#state.group))
-    return { resource, isShown: this.#state.keepDigest({ kind: kind.kind, name }, namespace, resource) }
+    this.#state.keepDigest({ kind: kind.kind, name }, namespace, resource)
+    return resource
   }
 
   /** The next object to read from the API server and to judge: one that is stored without some of its fields. */
@@ -176,6 +173,11 @@ export class CurrentFindings {
   /** Whether the fields that rules read are cached for an object that is too large to be stored with all fields. */
   hasDigest(kind: string, namespace: string, name: string): boolean {
     return this.#state.hasDigest(kind, namespace, name)
+  }
+
+  /** Whether the state has all fields of the object that rules read. */
+  shows(kind: string, namespace: string, name: string): boolean {
+    return this.#state.isWhole(kind, namespace, name) || this.hasDigest(kind, namespace, name)
   }
 
   /** Estimated bytes of the whole object when it is stored without some of its fields; 0 otherwise. */
