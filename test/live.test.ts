@@ -614,6 +614,8 @@ t.test('Secrets are looked at only on request, and nothing of them stays', async
     t.strictSame(ids(answer), expected, title)
     t.notMatch(server.log.join(), /secret-value|c2VjcmV0/, `${title}: the log`)
     t.equal(server.reads.length, given.checksSecrets ? 1 : 0, `${title}: reads`)
+    const found = server.inBackground(bearerConfig('jira'))
+    t.notOk(found.includes('secret-reference-found'), `${title}: nothing in the background, which reads none`)
   }
   const short = serverWith({ checksSecrets: true })
   const stringData = (bytes: number) => ({
@@ -656,6 +658,8 @@ t.test('ConfigMaps are looked at only on request', async (t) => {
     if (found !== undefined) server.there.set('ConfigMap/ca', found)
     t.strictSame(ids(await server.send(trusting)), expected, title)
     t.equal(server.reads.length, given.checksSecrets ? 1 : 0, `${title}: reads`)
+    const inBackground = server.inBackground(trusting)
+    t.notOk(inBackground.includes('config-map-reference-found'), `${title}: nothing in the background`)
   }
 })
 

@@ -1,6 +1,6 @@
 import type { Kind } from '../kinds/kind.ts'
 import type { Judge, Verdict } from '../engine/index.ts'
-import { KINDS } from '../kinds/index.ts'
+import { kindNamed, KINDS } from '../kinds/index.ts'
 import {
   type Finding,
   isObject,
@@ -290,7 +290,11 @@ export class CurrentFindings {
   }
 }
 
-const findingsOf = ({ errors, warnings }: Verdict): readonly Finding[] => [...errors, ...warnings]
+/** Without findings about Secrets and ConfigMaps: nothing watches these, only a review reads them. */
+const findingsOf = ({ errors, warnings }: Verdict): readonly Finding[] =>
+  [...errors, ...warnings].filter(({ error: { dependsOn = [] } }) => dependsOn.every(isWatched))
+
+const isWatched = ({ kind }: ObjectName) => kindNamed.has(kind)
 
 /** The object with only those metadata that rules read: name, version, and annotations of the API group. */
 function withReadMetadata(object: unknown, group: string): unknown {
