@@ -189,6 +189,11 @@ export class CurrentFindings {
     return this.#state.hasNamespace(namespace)
   }
 
+  /** Whether objects of the namespace were dropped because the state is full. */
+  lacksObjectsIn(namespace: string): boolean {
+    return this.#state.lacksObjectsIn(namespace)
+  }
+
   /** A text that changes whenever the object changes, and perhaps at other times too. */
   stamp(kind: string, namespace: string, name: string): string {
     return this.#state.version(kind, namespace, name) ?? `gone ${this.#removals}`
