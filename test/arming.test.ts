@@ -615,6 +615,30 @@ t.test('the CRDs of --local-cluster are known as ours: they make no error a warn
   const { removed } = await removeDefinitions(isLeaving)
   t.equal(removed.includes('mcpgroups'), false, 'one that is being removed is not removed again')
   t.equal(removed.length, KINDS.length - 1, 'the others are removed at the end')
+
+  const installed = async (refusals: number) => {
+    const created = new Set<unknown>()
+    const restarted: typeof fake = {
+      ...isLeaving,
+      readDefinition: () => isLeaving.readDefinition('mcpgroups'),
+      createDefinition: async (definition: WebhookConfiguration) => {
+        if (refusals-- > 0) return false
+        created.add(definition)
+        return true
+      },
+    }
+    await installDefinitions(restarted as TemporaryCluster, {
+      definitionOf: (kind) => crd(kind, false, DEFAULT_API_GROUP),
+      holder: 'process 2',
+      own: new Set(),
+      signal: AbortSignal.timeout(60_000),
+    })
+    return created.size
+  }
+  t.equal(await installed(2), KINDS.length, 'one that is being removed is created again')
+  let clock = 0
+  t.intercept(performance, 'now', { value: () => (clock += 9_000) })
+  await t.rejects(installed(Infinity), /the CRD \w+ is being deleted/, 'unless it never goes')
 })
 
 t.test('what differs', async (t) => {

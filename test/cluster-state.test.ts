@@ -192,7 +192,7 @@ t.test('of an object the state keeps spec, status and the metadata that rules re
   })
 })
 
-t.test('an overlaid object answers like a stored one', async () => {
+t.test('an overlaid object answers like a stored one, or one that was removed', async () => {
   fc.assert(
     fc.property(steps, stored, (all, object) => {
       const { namespace, name: own } = object.metadata
@@ -205,6 +205,9 @@ t.test('an overlaid object answers like a stored one', async () => {
           (text) => !text.startsWith(`${object.kind} ${own} is`) && !text.startsWith(`${object.kind}: `),
         )
       assert.deepEqual(comparable(over), comparable(answers(within.in(namespace))))
+      const gone = answers(overlay(before.in(namespace), { kind: object.kind, name: own }, undefined))
+      const without = follow([...all, { remove: object }]).state
+      assert.deepEqual(comparable(gone), comparable(answers(without.in(namespace))))
     }),
     { numRuns: 300 },
   )

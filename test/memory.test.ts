@@ -275,6 +275,9 @@ t.test('a large object is judged in the background, once it was read, each versi
     [count, name],
     'another one: what was found stands until then',
   )
+  put(current, large, 'crowded', 'next')
+  current.judgeWhole(kind, whole)
+  t.strictSame(current.nextUnread(), name, 'the next version came while this one was read')
   current.recheck('other')
   t.equal(current.nextUnread(), undefined)
   current.recheck(undefined)

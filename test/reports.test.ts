@@ -3,6 +3,7 @@ import { StatusError } from '../src/cluster/index.ts'
 import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
 import type { Kind } from '../src/kinds/kind.ts'
 import { mcpGroup } from '../src/kinds/mcp-group/index.ts'
+import { backend, group } from '../src/relations/examples.ts'
 import { OPEN_REPORTS, POLICY_REPORTS, type ReportApi } from '../src/reports/index.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { CurrentFindings } from '../src/server/current-findings.ts'
@@ -32,8 +33,15 @@ const REGION = (region: string) =>
 const [WRONG, RIGHT] = [aws('aws', 'europe'), aws('aws', 'eu-central-1')]
 
 /** A cluster with the two APIs of reports, its cache, and keepers of reports that have a clock of the test. */
-function world({ served = [OPEN_REPORTS, POLICY_REPORTS], namespaces = [] as string[] } = {}) {
-  const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) })
+function world({
+  served = [OPEN_REPORTS, POLICY_REPORTS],
+  namespaces = [] as string[],
+  memory = Infinity,
+} = {}) {
+  const state = new ClusterState(
+    { group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) },
+    { all: memory, object: Infinity },
+  )
   const findings = new CurrentFindings(state, () => judgeOf())
   const objects = new Map<string, object>()
   const reports = new Map<string, Report>()
@@ -90,6 +98,7 @@ function world({ served = [OPEN_REPORTS, POLICY_REPORTS], namespaces = [] as str
         group: DEFAULT_API_GROUP,
         namespaces,
         isReady: () => findings.waiting === 0,
+        lacksObjectsIn: (namespace) => findings.lacksObjectsIn(namespace),
         judge: (kind, object) => findings.findingsIn(kind, object),
         count: (outcome) => counted.push(outcome),
         logger: {
@@ -123,7 +132,7 @@ function world({ served = [OPEN_REPORTS, POLICY_REPORTS], namespaces = [] as str
     return [...requests]
   }
   return {
-    ...{ put, remove, pass, findings, reports, objects, logged, counted, keepers, newKeeper, served },
+    ...{ put, remove, pass, state, findings, reports, objects, logged, counted, keepers, newKeeper, served },
     refuse: (by: typeof refusal) => (refusal = by),
     sleep: (milliseconds: number) => (now += milliseconds),
     lose: () => (lease = { holder: 'other', resourceVersion: String(++version) }),
@@ -302,6 +311,23 @@ t.test('what the API server refuses', async (t) => {
   sleep(300_000)
   await pass()
   t.equal(reports.size, 0, 'removed later')
+})
+
+t.test('while the cache lacks objects of a namespace, its reports stay as they are', async (t) => {
+  const { put, pass, state, findings, reports } = world({ memory: 30_000 })
+  for (const other of [group(), backend('jira', 'lost'), WRONG]) put(other)
+  await pass()
+  const key = 'reports/tools/mcpserver-jira'
+  const before = reports.get(key)
+  t.match(before?.results, [{ message: /no MCPExternalAuthConfig of this name/ }])
+  for (let i = 0; !state.isFull; i++) put(aws(`fine-${i}`, 'eu-central-1'))
+  put(RIGHT)
+  t.strictSame(await pass(), [], 'what is missing may be what was left out')
+  t.strictSame([...reports.keys()].toSorted(), [KEY, key])
+  state.settle('MCPExternalAuthConfig', undefined, state.sizes.leftOut)
+  findings.recheck(undefined)
+  t.strictSame(await pass(), [READ, REMOVE], 'when there is room, what has changed is written')
+  t.strictSame([...reports], [[key, before]])
 })
 
 t.test('a change while the report of the object is written', async (t) => {

@@ -48,6 +48,8 @@ export const TEMPORARY_SELECTOR = `${LABEL}=${MANAGER}`
 const CONFIGURATION_KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration']
 /** Milliseconds between two requests while waiting until the API server serves a new CRD or calls a new webhook. */
 const POLL_EVERY = 250
+/** Milliseconds within which a CRD that is being deleted must be gone. */
+const GONE_WITHIN = 20_000
 
 /** Whether a temporary registration created the object. */
 export function isTemporary(object: WebhookConfiguration | undefined): boolean {
@@ -155,7 +157,8 @@ interface Definitions {
 
 /**
  * Creates the missing CRDs, takes over CRDs without resources that a killed process left, and waits until the API
- * server serves all of these. Rejects when the signal aborts; `own` then contains the CRDs of this run so far.
+ * server serves all of these. A CRD that is being deleted is created again once it is gone. Rejects when it does not go,
+ * and when the signal aborts; `own` then contains the CRDs of this run so far.
  */
 export async function installDefinitions(
   cluster: TemporaryCluster,
@@ -164,7 +167,8 @@ export async function installDefinitions(
   for (const kind of KINDS) {
     signal.throwIfAborted()
     const { plural } = kind
-    if (await cluster.createDefinition(temporary(definitionOf(kind), holder))) own.add(plural)
+    if (await createsDefinition(cluster, plural, temporary(definitionOf(kind), holder), signal))
+      own.add(plural)
     else if (isTemporary(await cluster.readDefinition(plural)) && !(await cluster.countResources(plural)))
       own.add(plural)
   }
@@ -172,6 +176,23 @@ export async function installDefinitions(
     while ((await cluster.countResources(plural)) === undefined)
       await setTimeout(POLL_EVERY, undefined, { signal })
   }
+}
+
+/** Creates a CRD, after waiting for one that is being deleted to be gone; false when one exists that stays. */
+async function createsDefinition(
+  cluster: TemporaryCluster,
+  plural: string,
+  definition: WebhookConfiguration,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const end = performance.now() + GONE_WITHIN
+  while (!(await cluster.createDefinition(definition))) {
+    const stored = await cluster.readDefinition(plural)
+    if (stored !== undefined && metadataOf(stored).deletionTimestamp === undefined) return false
+    if (performance.now() > end) throw new Error(`the CRD ${plural} is being deleted, and is still there`)
+    await setTimeout(POLL_EVERY, undefined, { signal })
+  }
+  return true
 }
 
 export interface RemovedDefinitions {

@@ -39,7 +39,9 @@ export function decodeReview({ value: body, text, nulls }: Body): Review | strin
   if (!isOperation(operation)) return `request.operation must be one of ${OPERATIONS.join(', ')}`
   if (!isObject(kindOf) || !isText(kindOf.kind)) return 'request.kind.kind must be a string'
   if (!isOptionalText(kindOf.group)) return 'request.kind.group must be a string'
-  const name = textOr(request.name, textOr(metadataOf(object).name, ''))
+  // The deletion of a collection names each object in `oldObject` only.
+  const named = textOr(metadataOf(object).name, textOr(metadataOf(oldObject).name, ''))
+  const name = textOr(request.name, named)
   return {
     uid,
     name: textOr(name, textOr(metadataOf(object).generateName, '')),

@@ -277,7 +277,9 @@ async function confirmed(
     if (!asked.every((name) => read.has(name))) break
   }
   if (operation !== 'DELETE' || verdict.errors.length === 0) return verdict
-  return (await mayBlock(submission, live, left())) ? verdict : { ...verdict, errors: [] }
+  const isBlocking = await mayBlock(submission, live, left())
+  if (isBlocking === undefined) return inTurns(take, byCache.with(NOTHING_READ))
+  return isBlocking ? verdict : { ...verdict, errors: [] }
 }
 
 function answerVerdict({ logger, metrics }: Parts, review: Review, verdict: Verdict): Answer {

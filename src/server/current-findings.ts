@@ -1,6 +1,6 @@
 import type { Kind } from '../kinds/kind.ts'
 import type { Judge, Verdict } from '../engine/index.ts'
-import { KINDS } from '../kinds/index.ts'
+import { kindNamed, KINDS } from '../kinds/index.ts'
 import {
   type Finding,
   isObject,
@@ -108,20 +108,17 @@ export class CurrentFindings {
   }
 
   /**
-   * Stores an object that was just read from the API server, as `put` does. If the state does not store the object, or
-   * stores it without some of its fields, returns the fields of the object that rules read, and `isShown`: whether
-   * the state could cache these fields, so that rules see them.
+   * Stores an object that was just read from the API server, as `put` does, and returns the fields that rules read. If
+   * the object is too large to be stored with all fields, caches these fields while memory is left (see `shows`).
    */
-  putRead(
-    kind: Kind,
-    object: unknown,
-  ): { readonly resource: Resource; readonly isShown: boolean } | undefined {
+  putRead(kind: Kind, object: unknown): Resource | undefined {
     this.put(kind, object)
     const { name, namespace } = metadataOf(object)
     if (typeof name !== 'string' || typeof namespace !== 'string') return undefined
-    if (this.#state.isWhole(kind.kind, namespace, name)) return undefined
+    if (this.#state.isWhole(kind.kind, namespace, name)) return this.#state.get(kind.kind, namespace, name)
     const { resource = {} } = shape(kind, withReadMetadata(object, this.#state.group))
-    return { resource, isShown: this.#state.keepDigest({ kind: kind.kind, name }, namespace, resource) }
+    this.#state.keepDigest({ kind: kind.kind, name }, namespace, resource)
+    return resource
   }
 
   /** The next object to read from the API server and to judge: one that is stored without some of its fields. */
@@ -155,7 +152,6 @@ export class CurrentFindings {
     if (typeof name !== 'string' || typeof namespace !== 'string') return
     const self = { kind: kind.kind, name }
     if (!this.has(self.kind, namespace, name) || this.#state.isWhole(self.kind, namespace, name)) return
-    this.#unread.delete(objectKey({ ...self, namespace }))
     const alone = this.#judge().beside('no cluster')
     this.#keep(namespace, self, findingsOf(alone.stored({ kind, namespace, name, object })))
   }
@@ -179,6 +175,11 @@ export class CurrentFindings {
     return this.#state.hasDigest(kind, namespace, name)
   }
 
+  /** Whether the state has all fields of the object that rules read. */
+  shows(kind: string, namespace: string, name: string): boolean {
+    return this.#state.isWhole(kind, namespace, name) || this.hasDigest(kind, namespace, name)
+  }
+
   /** Estimated bytes of the whole object when it is stored without some of its fields; 0 otherwise. */
   partialBytes(kind: string, namespace: string, name: string): number {
     return this.#state.partialBytes(kind, namespace, name)
@@ -186,6 +187,11 @@ export class CurrentFindings {
 
   hasNamespace(namespace: string): boolean {
     return this.#state.hasNamespace(namespace)
+  }
+
+  /** Whether objects of the namespace were dropped because the state is full. */
+  lacksObjectsIn(namespace: string): boolean {
+    return this.#state.lacksObjectsIn(namespace)
   }
 
   /** A text that changes whenever the object changes, and perhaps at other times too. */
@@ -289,7 +295,11 @@ export class CurrentFindings {
   }
 }
 
-const findingsOf = ({ errors, warnings }: Verdict): readonly Finding[] => [...errors, ...warnings]
+/** Without findings about Secrets and ConfigMaps: nothing watches these, only a review reads them. */
+const findingsOf = ({ errors, warnings }: Verdict): readonly Finding[] =>
+  [...errors, ...warnings].filter(({ error: { dependsOn = [] } }) => dependsOn.every(isWatched))
+
+const isWatched = ({ kind }: ObjectName) => kindNamed.has(kind)
 
 /** The object with only those metadata that rules read: name, version, and annotations of the API group. */
 function withReadMetadata(object: unknown, group: string): unknown {

@@ -7,11 +7,16 @@ const CLEANERS = new Set([
   'system:serviceaccount:kube-system:generic-garbage-collector',
 ])
 
-/** Whether a deletion may be denied: never while the object's namespace or owner is being deleted (decision 11). */
+/**
+ * Whether a deletion may be denied: never while the object's namespace or owner is being deleted (decision 11).
+ * Undefined when it is not known whether the namespace is being deleted.
+ */
 export async function mayBlock(
   { user, namespace }: Submission,
   live: Pick<LiveReads, 'isTerminating'>,
   milliseconds: number,
-): Promise<boolean> {
-  return !CLEANERS.has(user) && !(await live.isTerminating(namespace, milliseconds))
+): Promise<boolean | undefined> {
+  if (CLEANERS.has(user)) return false
+  const isTerminating = await live.isTerminating(namespace, milliseconds)
+  return isTerminating === undefined ? undefined : !isTerminating
 }

@@ -12,7 +12,7 @@ import { ReadLimits } from './read-limits.ts'
 const MOST_READS = 20
 /** The most attempts to read an object that changes during each attempt. */
 const MOST_ATTEMPTS = 3
-/** Milliseconds for which an object that does not exist is not read again. */
+/** Milliseconds for which a missing object is not read again: only of watched kinds, whose creation the watch tells. */
 const MISS_HOLDS = 1_000
 
 /** The most large objects for which the time of the last read is stored. */
@@ -49,7 +49,7 @@ export class LiveReads {
   /** Reads objects into the cache. Never throws: an object that cannot be read in time is not part of the result. */
   async confirm(namespace: string, names: readonly ObjectName[], milliseconds: number): Promise<Confirmed> {
     const confirmed = new Set<string>()
-    const reading: Reading = { facts: new Map(), uncached: new Map() }
+    const reading: Reading = { facts: new Map(), objects: new Map() }
     const signal = AbortSignal.timeout(milliseconds)
     const read = async (name: ObjectName) => {
       if (!(await this.#isRead(namespace, name, reading, signal))) return
@@ -61,26 +61,25 @@ export class LiveReads {
     return {
       has: (name) => confirmed.has(nameKey(name)),
       with: (cluster) => {
-        const { facts, uncached } = reading
+        const { facts, objects } = reading
         const seen = answering(cluster, {
           get: (kind, name) => facts.get(nameKey({ kind, name })) ?? cluster.get(kind, name),
         })
-        return [...uncached.values()].reduce(
-          (view, { name, resource }) => overlay(view, name, resource),
-          seen,
-        )
+        return [...objects.values()]
+          .filter(({ isCached }) => !isCached())
+          .reduce((view, { name, resource }) => overlay(view, name, resource), seen)
       },
     }
   }
 
-  /** Whether the namespace is being deleted or is gone; true if unknown, because the API server does not answer. */
-  async isTerminating(namespace: string, milliseconds: number): Promise<boolean> {
+  /** Whether the namespace is being deleted or is gone; undefined when it cannot be read. */
+  async isTerminating(namespace: string, milliseconds: number): Promise<boolean | undefined> {
     try {
       const found = await this.#connection.readNamespace(namespace, AbortSignal.timeout(milliseconds))
       const status = isObject(found) && isObject(found.status) ? found.status : undefined
       return status?.phase === 'Terminating' || found === undefined
     } catch {
-      return true
+      return undefined
     }
   }
 
@@ -120,7 +119,7 @@ export class LiveReads {
         const found = await (isSecret
           ? this.#connection.readSecret(namespace, name, signal)
           : this.#connection.readConfigMap(namespace, name, signal))
-        this.#heard(found, key)
+        this.#heard(found)
         const factsOf = isSecret ? secretFacts : configMapFacts
         if (isObject(found)) reading.facts.set(nameKey({ kind, name }), factsOf(found))
         return true
@@ -140,30 +139,35 @@ export class LiveReads {
     kind: Kind,
     namespace: string,
     name: string,
-    { uncached }: Reading,
+    { objects }: Reading,
     signal: AbortSignal,
   ): Promise<boolean> {
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       const before = this.#findings.stamp(kind.kind, namespace, name)
       const found = await this.#connection.read(kind, namespace, name, signal)
       if (this.#findings.stamp(kind.kind, namespace, name) !== before) continue
-      this.#heard(found, objectKey({ kind: kind.kind, namespace, name }))
-      if (found === undefined) this.#findings.remove(kind, namespace, name)
-      else {
-        const read = this.#findings.putRead(kind, found)
-        if (read?.isShown === false) {
-          const self = { kind: kind.kind, name }
-          uncached.set(nameKey(self), { name: self, resource: read.resource })
-        }
+      this.#heard(found)
+      const self = { kind: kind.kind, name }
+      if (found === undefined) {
+        this.#remember(objectKey({ ...self, namespace }))
+        this.#findings.remove(kind, namespace, name)
+        const isCached = () => !this.#findings.has(kind.kind, namespace, name)
+        objects.set(nameKey(self), { name: self, resource: undefined, isCached })
+        return true
       }
+      const resource = this.#findings.putRead(kind, found)
+      const stamp = this.#findings.stamp(kind.kind, namespace, name)
+      const isCached = () =>
+        this.#findings.shows(kind.kind, namespace, name) &&
+        this.#findings.stamp(kind.kind, namespace, name) === stamp
+      objects.set(nameKey(self), { name: self, resource, isCached })
       return true
     }
     return false
   }
 
-  #heard(found: unknown, key: string): void {
+  #heard(found: unknown): void {
     this.#count(found === undefined ? 'missing' : 'found')
-    if (found === undefined) this.#remember(key)
   }
 
   #remember(key: string): void {
@@ -182,8 +186,16 @@ export class LiveReads {
 interface Reading {
   /** The facts about Secrets and ConfigMaps that rules read, by kind and name. */
   readonly facts: Map<string, Resource>
-  /** Objects that did not fit into the memory of the cache, with only the fields that rules read. */
-  readonly uncached: Map<string, { readonly name: ObjectName; readonly resource: Resource }>
+  /** The objects of the kinds that are watched, by kind and name. */
+  readonly objects: Map<string, ReadObject>
+}
+
+interface ReadObject {
+  readonly name: ObjectName
+  /** The fields that rules read; undefined when the object does not exist. */
+  readonly resource: Resource | undefined
+  /** False where it did not fit into the cache, and after an event of the watch, which may be older than the read. */
+  readonly isCached: () => boolean
 }
 
 /** The result for a review for which nothing was read from the API server. */

@@ -40,6 +40,7 @@ export function openReports(
       group: configuration['api-group'],
       namespaces: configuration['watch-namespaces'],
       isReady: allJudged(findings, isSynced),
+      lacksObjectsIn: (namespace) => findings.lacksObjectsIn(namespace),
       judge: (kind, object) => findings.findingsIn(kind, object),
       count: (outcome) => writes.inc({ outcome }),
       logger,

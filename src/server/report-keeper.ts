@@ -42,6 +42,8 @@ export interface ReportOptions {
   readonly namespaces: readonly string[]
   /** Whether the cache is complete and all objects in it were judged. */
   readonly isReady: () => boolean
+  /** Whether the cache is full, so that findings between objects of the namespace may be missing. */
+  readonly lacksObjectsIn: (namespace: string) => boolean
   readonly judge: (kind: Kind, object: object) => readonly Finding[]
   readonly count: (outcome: ReportOutcome) => void
   readonly logger: Pick<Logger, 'info' | 'warn'>
@@ -265,15 +267,18 @@ export class ReportKeeper {
   /**
    * The next objects, at most `most`, whose reports do not show their current findings; objects with findings alternate
    * with objects without findings. An object that was handled moves to the end of its map, so that an object that keeps
-   * changing does not delay the others.
+   * changing does not delay the others. While the cache lacks objects of a namespace, its reports stay as they are.
    */
   #due(most: number): ReportSubject[] {
     const mended: ReportSubject[] = []
     const wrong: ReportSubject[] = []
+    const isWhole = ({ namespace }: ReportSubject) => !this.#options.lacksObjectsIn(namespace)
     for (const [key, { subject, settled }] of this.#kept)
-      if (!this.#wanted.has(key) && settled !== '' && mended.length < most) mended.push(subject)
+      if (!this.#wanted.has(key) && settled !== '' && mended.length < most && isWhole(subject))
+        mended.push(subject)
     for (const [key, { subject, digest }] of this.#wanted)
-      if (this.#kept.get(key)?.settled !== digest && wrong.length < most) wrong.push(subject)
+      if (this.#kept.get(key)?.settled !== digest && wrong.length < most && isWhole(subject))
+        wrong.push(subject)
     return Array.from({ length: most }, (_, i) => [wrong[i], mended[i]])
       .flat()
       .filter((subject) => subject !== undefined)

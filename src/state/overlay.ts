@@ -8,8 +8,8 @@ import {
   type Resource,
 } from '../rule/index.ts'
 
-/** The cluster with one object replaced or added: rules see the judged object among the others. */
-export function overlay(cluster: Cluster, self: ObjectName, resource: Resource): Cluster {
+/** The cluster with one object replaced or added, such as the judged one; removed where `resource` is undefined. */
+export function overlay(cluster: Cluster, self: ObjectName, resource: Resource | undefined): Cluster {
   const isSelf = (kind: string, name: string) => name === self.name && kind === self.kind
   /** The keys of the objects to which the resource refers; computed when a rule asks for referrers. */
   let refers: ReadonlySet<string> | undefined
@@ -18,7 +18,7 @@ export function overlay(cluster: Cluster, self: ObjectName, resource: Resource):
     referrers: (kind, name, among) => {
       const names = cluster.referrers(kind, name, among)
       if (among?.includes(self.kind) === false) return names
-      refers ??= targetsOf(self.kind, resource)
+      refers ??= resource === undefined ? new Set<string>() : targetsOf(self.kind, resource)
       const place = placeOf(names, self)
       const isListed = names[place] !== undefined && compareNames(names[place], self) === 0
       if (refers.has(nameKey({ kind, name })) === isListed) return names
