@@ -11,7 +11,8 @@ import {
   type Thing,
   withinBudget,
 } from '../rule/index.ts'
-import type { Provider, Server } from '../kinds/embedded-auth-server/effective.ts'
+import { hasNoProviders, type Provider, type Server } from '../kinds/embedded-auth-server/effective.ts'
+import { mayHaveDelegationPolicy, policiesOf } from '../kinds/embedded-auth-server/inbound-grants.ts'
 import { ASSERTION_CLAIMS, isOwnClaim, isStructuredClaim } from '../kinds/embedded-auth-server/own-claims.ts'
 import { type Compiling, matcherVerdict } from '../kinds/mcp-external-auth-config/matcher-verdicts.ts'
 import { opaqueIssuer } from './authorization.ts'
@@ -153,10 +154,17 @@ export const frontsOf = oncePerCluster((config: string, cluster): Fronts => {
 })
 
 /**
- * Whether the authorization server's tokens may have the claim; without upstream providers, they lack name and email.
+ * Whether no token of the server is for a user: no user logs in, and no client may act for a user of another issuer.
+ * Then tokens have no name and no email.
  */
-export const mayHaveClaim = ({ upstreamProviders }: Server, claim: string): boolean =>
-  upstreamProviders?.length === 0 && (claim === 'name' || claim === 'email')
+const isForClientsOnly = (server: Server): boolean =>
+  hasNoProviders(server) &&
+  !(server.trustedIssuers ?? []).some((issuer) => !issuer || mayHaveDelegationPolicy(issuer)) &&
+  policiesOf(server, 'tokenExchange').length === 0
+
+/** Whether the authorization server's tokens may have the claim. */
+export const mayHaveClaim = (server: Server, claim: string): boolean =>
+  isForClientsOnly(server) && (claim === 'name' || claim === 'email')
     ? ASSERTION_CLAIMS.has(claim)
     : isOwnClaim(claim)
 
@@ -220,17 +228,15 @@ export function unfitSessionName({ sessionNameClaim }: AwsSts, server: Server): 
 }
 
 /** Says which claim to use as the AWS session name: STS refuses the spaces in `name` and the slashes in `iss`. */
-export const sessionRemedy = ({ upstreamProviders }: Server): string =>
-  upstreamProviders?.length === 0 ? 'use client_id' : 'use sub or email'
+export const sessionRemedy = (server: Server): string =>
+  isForClientsOnly(server) ? 'use client_id' : 'use sub or email'
 
 /**
  * Lists the claims of the authorization server's tokens, as the end of a sentence. Scopes are a list in `scp`
  * (toolhive: authserver/integration_test.go).
  */
-export const ownClaimsText = ({ upstreamProviders }: Server): string =>
-  upstreamProviders?.length === 0
-    ? 'they have sub, client_id, scp'
-    : 'they have sub, name, email, client_id, scp'
+export const ownClaimsText = (server: Server): string =>
+  isForClientsOnly(server) ? 'they have sub, client_id, scp' : 'they have sub, name, email, client_id, scp'
 
 /** Says that role mappings never match and, if no mapping matches, which role callers get; part of a message. */
 export function consequenceOf(awsSts: AwsSts, { mappings, isEach }: Foreign): string {
