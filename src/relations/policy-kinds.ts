@@ -49,18 +49,30 @@ export interface PolicyReference {
   readonly at: readonly Segment[]
 }
 
+/** The fields that refer to these kinds; `*` stands for any item of a list. */
 const FIELDS: readonly (readonly [PolicyKind, ...string[]])[] = [
   ['MCPAuthzConfig', 'spec', 'authzConfigRef'],
   ['MCPAuthzConfig', 'spec', 'incomingAuth', 'authzConfigRef'],
   ['MCPToolConfig', 'spec', 'toolConfigRef'],
+  ['MCPToolConfig', 'spec', 'config', 'aggregation', 'tools', '*', 'toolConfigRef'],
 ]
 
 export const policyReferencesOf = (resource: { readonly spec?: unknown }): PolicyReference[] =>
   FIELDS.flatMap(([kind, ...path]) => {
-    const at = [...path, 'name']
-    let value: unknown = resource
-    for (const step of at) value = isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined
-    return typeof value === 'string' && value !== '' ? [{ kind, name: value, at }] : []
+    let found: { readonly value: unknown; readonly at: readonly (string | number)[] }[] = [
+      { value: resource, at: [] },
+    ]
+    for (const step of [...path, 'name'])
+      found = found.flatMap(({ value, at }) => {
+        if (step === '*')
+          return Array.isArray(value) ? value.map((item: unknown, i) => ({ value: item, at: [...at, i] })) : []
+        return isObject(value) && Object.hasOwn(value, step)
+          ? [{ value: value[step], at: [...at, step] }]
+          : []
+      })
+    return found.flatMap(({ value, at }) =>
+      typeof value === 'string' && value !== '' ? [{ kind, name: value, at }] : [],
+    )
   })
 
 /** Returns a function that lists the references of a resource to objects of this policy kind. */
