@@ -685,6 +685,10 @@ const behind = (providers: readonly string[], awsSts: object, kind = 'MCPServerE
       ...(providers.length > 0 && {
         authServerConfig: { issuer: 'https://vmcp.example.com', upstreamProviders },
       }),
+      outgoingAuth: {
+        source: 'inline',
+        default: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'aws' } },
+      },
     }),
     named(kind, 's3', {
       groupRef: { name: 'tools' },
@@ -730,6 +734,12 @@ void t.test('callers who can exist, and whose token goes to STS', async (t) => {
       behind(['okta', 'google'], { fallbackRoleArn: role('a') }),
       behind(['google', 'okta'], { fallbackRoleArn: role('a') }),
       /token: VirtualMCPServer vmcp sends STS the access token of google \(the first provider\)\n {4}before: the access token of okta/,
+    ],
+    [
+      'a discovered entry, which no longer names a provider',
+      behind(both, { subjectProviderName: 'okta', fallbackRoleArn: role('a') }).replace('inline', 'discovered'),
+      behind(both, { fallbackRoleArn: role('a') }).replace('inline', 'discovered'),
+      /token: VirtualMCPServer vmcp sends STS the token that it issued\n {4}before: the access token of okta/,
     ],
     [
       'groups that never arrive',

@@ -203,10 +203,11 @@ const STRATEGIES: readonly (readonly [string, Spec, Spec, string])[] = [
   ['AWS', {}, { type: 'awsSts', awsSts: { region: 'eu-central-1' } }, 'SigV4 of an AWS role'],
   [
     'AWS by the first provider',
-    server('okta', 'github'),
+    { ...server('okta', 'github'), ...inline({ default: ref('jira') }) },
     signing(),
     'SigV4 of an AWS role, for the token of okta',
   ],
+  ['AWS, discovered: by the token of vMCP', GITHUB, signing(), 'SigV4 of an AWS role'],
   [
     'AWS by a provider that is named',
     server('okta', 'github'),
@@ -233,7 +234,7 @@ const STRATEGIES: readonly (readonly [string, Spec, Spec, string])[] = [
   ],
   [
     'AWS by a first provider that cannot be read',
-    OPEN_FIRST,
+    { ...OPEN_FIRST, ...inline({ default: ref('jira') }) },
     signing(),
     'SigV4 of an AWS role, not all known (the first provider cannot be read)',
   ],
@@ -245,7 +246,7 @@ const STRATEGIES: readonly (readonly [string, Spec, Spec, string])[] = [
   ],
   [
     'AWS by opaque tokens',
-    GITHUB,
+    { ...GITHUB, ...inline({ default: ref('jira') }) },
     signing(),
     'SigV4 of an AWS role, for the token of github, NOT AVAILABLE (access tokens of GitHub are opaque, and STS takes JWTs)',
   ],
@@ -1006,7 +1007,7 @@ t.test('what changes for roles of AWS', async (t) => {
     group,
     member('s3', 's3'),
     config('s3', signing(awsSts)),
-    gateway({ ...oidc(), ...server('okta', 'google') }),
+    gateway({ ...oidc(), ...server('okta', 'google'), ...inline({ default: ref('s3') }) }),
   ]
   for (const [title, old, now, line] of ROLE_CHANGES)
     t.equal(
