@@ -141,15 +141,16 @@ function whyUnknown(gateway: Gateway, { name, member }: Backend, cluster: Cluste
   const { outgoingAuth } = spec
   const source: string | undefined = sourceOf(gateway)
   const isOwn =
-    source === 'discovered' ||
-    (source === 'inline' &&
-      cluster.release !== undefined &&
-      member &&
-      hasUnreadableOwn(gateway, member, cluster))
+    source === 'discovered'
+      ? ownConfigOf((member && getWorkload(cluster, member)) ?? {}).from !== 'none'
+      : source === 'inline' &&
+        cluster.release !== undefined &&
+        member &&
+        hasUnreadableOwn(gateway, member, cluster)
   if (isOwn) return unreadableRef((member && getWorkload(cluster, member)?.spec) ?? {})
   if (outgoingAuth === undefined) return unreadable(spec, 'outgoingAuth')
   if (source === undefined) return unreadable(outgoingAuth, 'source')
-  if (source !== 'inline') return notSpecified('source', source)
+  if (source !== 'inline' && source !== 'discovered') return notSpecified('source', source)
   const { backends = {} } = outgoingAuth
   if (!Object.hasOwn(backends, name)) return '`backends` or `default` cannot be read'
   const entry = backends[name]
