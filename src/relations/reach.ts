@@ -110,7 +110,7 @@ export function ownConfigOf({ spec }: Workload): Own {
   return config === undefined ? { from: 'unknown' } : { from: 'discovered', config }
 }
 
-/** The strategy that `backends` and `default` give; `own`: the one that the backend's own `externalAuthConfigRef` gives. */
+/** The strategy that `backends` and `default` give; `own`: the one of the backend's own `externalAuthConfigRef`. */
 function inlineBackend({ spec }: Gateway, name: string, own?: Own): Backend {
   if (spec !== undefined && isAbsent(spec, 'outgoingAuth')) return { name, from: 'none' }
   const outgoingAuth = spec?.outgoingAuth

@@ -25,7 +25,7 @@ const stripping = (config: string) => ({
   },
 })
 
-const issuingOnly = (config: string, upstreamProviders: undefined | []) => ({
+const issuingOnly = (config: string, upstreamProviders: undefined | readonly []) => ({
   kind: 'MCPExternalAuthConfig',
   metadata: { name: config },
   spec: {
