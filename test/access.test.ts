@@ -736,12 +736,6 @@ void t.test('callers who can exist, and whose token goes to STS', async (t) => {
       /token: VirtualMCPServer vmcp sends STS the access token of google \(the first provider\)\n {4}before: the access token of okta/,
     ],
     [
-      'a discovered entry, which no longer names a provider',
-      behind(both, { subjectProviderName: 'okta', fallbackRoleArn: role('a') }).replace('inline', 'discovered'),
-      behind(both, { fallbackRoleArn: role('a') }).replace('inline', 'discovered'),
-      /token: VirtualMCPServer vmcp sends STS the token that it issued\n {4}before: the access token of okta/,
-    ],
-    [
       'groups that never arrive',
       behind(['okta'], claimed('admins')),
       behind(['okta'], claimed('ops')),
@@ -806,6 +800,15 @@ void t.test('callers who can exist, and whose token goes to STS', async (t) => {
       behind([], claimed('admins')),
       behind(['okta'], claimed('admins')),
       /falls back: \S+reader \(fallbackRoleArn\)\n.*\n {4}example: {"groups":\["admins"\]}\n {2}not decided/,
+    ],
+    [
+      'a discovered entry, which no longer names a provider',
+      behind(both, { subjectProviderName: 'okta', fallbackRoleArn: role('a') }).replace(
+        'inline',
+        'discovered',
+      ),
+      behind(both, { fallbackRoleArn: role('a') }).replace('inline', 'discovered'),
+      /token: VirtualMCPServer vmcp sends STS the token that it issued\n {4}before: the access token of okta/,
     ],
   ]
   for (const [i, [title, old, now, said, not]] of rows.entries()) {

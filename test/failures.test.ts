@@ -1675,7 +1675,13 @@ t.test('rows of the second list, by release', async (t) => {
     ['deprecated', sessions, 'release-accepts', ['0.55', '0.63'], ['none']],
     ...[byDefault, byEntry].flatMap((change): (typeof rows)[number][] => [
       ['5', both(checkingJira, change), 'backend-credentials-configured', ['none', '0.46'], ['0.47', '0.63']],
-      ['5', both(checkingJira, change), 'workload-credentials-configured', ['none', '0.46'], ['0.47', '0.63']],
+      [
+        '5',
+        both(checkingJira, change),
+        'workload-credentials-configured',
+        ['none', '0.46'],
+        ['0.47', '0.63'],
+      ],
       ['5', both(OTHER_PROVIDER, change), 'auth-config-served', ['0.47', '0.63'], ['none', '0.46']],
     ]),
     ['5', both(checkingJira, forOther), 'backend-credentials-configured', ['none', '0.46', '0.63'], []],

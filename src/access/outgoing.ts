@@ -180,12 +180,7 @@ function unreadableRef(holder: { readonly externalAuthConfigRef?: { readonly nam
  * How this VirtualMCPServer authenticates to a backend by this MCPExternalAuthConfig. `isFilledIn`: whether the operator
  * fills in the first upstream provider for an `awsSts` that names none; it does not for discovered strategies.
  */
-function configured(
-  config: AuthConfig,
-  gateway: Gateway,
-  cluster: Cluster,
-  isFilledIn: boolean,
-): Strategy {
+function configured(config: AuthConfig, gateway: Gateway, cluster: Cluster, isFilledIn: boolean): Strategy {
   const { spec = {} } = config
   const type: string | undefined = spec.type
   switch (type) {

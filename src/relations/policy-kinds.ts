@@ -65,7 +65,9 @@ export const policyReferencesOf = (resource: { readonly spec?: unknown }): Polic
     for (const step of [...path, 'name'])
       found = found.flatMap(({ value, at }) => {
         if (step === '*')
-          return Array.isArray(value) ? value.map((item: unknown, i) => ({ value: item, at: [...at, i] })) : []
+          return Array.isArray(value)
+            ? value.map((item: unknown, i) => ({ value: item, at: [...at, i] }))
+            : []
         return isObject(value) && Object.hasOwn(value, step)
           ? [{ value: value[step], at: [...at, step] }]
           : []

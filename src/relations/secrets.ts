@@ -94,7 +94,9 @@ function step(value: unknown, key: string | number, at: (string | number)[], fou
 
 function isReferences(at: readonly (string | number)[]): boolean {
   const field = at.at(-1)
-  return typeof field === 'string' && (field.endsWith('SecretRefs') || (field === 'secrets' && at.length === 2))
+  return (
+    typeof field === 'string' && (field.endsWith('SecretRefs') || (field === 'secrets' && at.length === 2))
+  )
 }
 
 function add(value: unknown, at: readonly Segment[], found: SecretReference[]): void {

@@ -84,7 +84,7 @@ export const awsSubjectTokenReadable = defineRule({
       if (found === undefined) continue
       const named = authConfigNamed(config)
       const { subject, remedy } = opaqueTexts(found, front)
-      const detail = `${nameText(named)} sends STS the access token of ${subject}, which is no JWT, so every call fails; ${remedy}`
+      const detail = `${nameText(named)} sends STS the access token of ${subject}, which is no JWT: every call fails; ${remedy}`
       yield relatedTo(
         about(advice(at, detail), 'opaque subject token', config),
         [providerEnd(front, found.index, 'issues the token')],
@@ -141,10 +141,10 @@ export const awsSubjectTokenReadable = defineRule({
       {
         title: 'none named, and GitHub comes first',
         kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: githubServer('okta'), outgoingAuth: inline({ aws: 'aws' }) }),
+        value: gatewayOf({ authServerConfig: githubServer('okta'), outgoingAuth: inline({}, 'aws') }),
         others: [backend('aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
         findings: [
-          'spec.outgoingAuth.backends[aws].externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "github" (GitHub), which is no JWT, so every call fails; set awsSts.subjectProviderName to "okta"',
+          'spec.outgoingAuth.default.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "github" (GitHub), which is no JWT: every call fails; set awsSts.subjectProviderName to "okta"',
         ],
       },
       {
@@ -160,7 +160,7 @@ export const awsSubjectTokenReadable = defineRule({
           mappedConfig('aws', { fallbackRoleArn: READER }),
         ],
         findings: [
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "google" (Google), which is no JWT, so every call fails; log in at a provider that issues JWTs',
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "google" (Google), which is no JWT: every call fails; log in at a provider that issues JWTs',
         ],
       },
     ],

@@ -88,7 +88,9 @@ export const configMapReferenceFound = defineRule({
         isBundle &&
         (found.contents[key] === 'other' || (isStrict && found.contents[key] === 'mixed'))
       ) {
-        const needed = isStrict ? 'hold PEM certificates there, and nothing else' : 'begin with a PEM certificate there'
+        const needed = isStrict
+          ? 'hold PEM certificates there, and nothing else'
+          : 'begin with a PEM certificate there'
         const detail = `the ConfigMap ${shortQuote(name)} must ${needed}`
         yield relatedTo(
           dependingOn(invalid(path('key'), key, detail), named),

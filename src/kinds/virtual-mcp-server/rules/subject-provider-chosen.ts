@@ -71,10 +71,9 @@ export const subjectProviderChosen = defineRule({
     }
     if (decided.size === 0) return
     const names = namesText([...decided.values()])
-    const detail =
-      isDiscovered
-        ? `set \`subjectProviderName\`, such as ${shortQuote(provider)}, in ${names}: until then vMCP exchanges its own JWT, which identity providers refuse`
-        : `vMCP exchanges the token of the first provider, ${shortQuote(provider)}; to choose another, set \`subjectProviderName\` in ${names}`
+    const detail = isDiscovered
+      ? `set \`subjectProviderName\`, such as ${shortQuote(provider)}, in ${names}: until then vMCP exchanges its own JWT, which identity providers refuse`
+      : `vMCP exchanges the token of the first provider, ${shortQuote(provider)}; to choose another, set \`subjectProviderName\` in ${names}`
     const warning = aboutEach(advice(path.spec.authServerConfig.upstreamProviders, detail), () =>
       Array.from(decided.keys(), (config) => ['subject-provider-chosen', config, provider] as const),
     )
