@@ -128,28 +128,6 @@ export const secretReferenceFound = defineRule({
         ],
       },
       {
-        title: 'the token for the registration at a provider',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          authServerConfig: {
-            issuer: 'https://auth.example.com',
-            upstreamProviders: [
-              {
-                name: 'okta',
-                type: 'oidc',
-                oidcConfig: {
-                  issuerUrl: 'https://okta.example.com',
-                  dcrConfig: { initialAccessTokenRef: { name: 'okta', key: 'token' } },
-                },
-              },
-            ],
-          },
-        }),
-        findings: [
-          'spec.authServerConfig.upstreamProviders[0].oidcConfig.dcrConfig.initialAccessTokenRef.name: Not found: "okta": no Secret of this name in namespace \'default\' yet; meanwhile the workload does not start, or fails at its first call',
-        ],
-      },
-      {
         title: 'not there',
         kind: 'MCPExternalAuthConfig',
         value: { ...(bearerConfig('jira') as object) },
@@ -185,6 +163,28 @@ export const secretReferenceFound = defineRule({
         ],
         findings: [
           'spec.authServerConfig.hmacSecretRefs[0].key: Not found: "hmac-key": the Secret "auth" has no such key; did you mean "hmac_key"; meanwhile the workload does not start, or fails at its first call',
+        ],
+      },
+      {
+        title: 'the token for the registration at a provider',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({
+          authServerConfig: {
+            issuer: 'https://auth.example.com',
+            upstreamProviders: [
+              {
+                name: 'okta',
+                type: 'oidc',
+                oidcConfig: {
+                  issuerUrl: 'https://okta.example.com',
+                  dcrConfig: { initialAccessTokenRef: { name: 'okta', key: 'token' } },
+                },
+              },
+            ],
+          },
+        }),
+        findings: [
+          'spec.authServerConfig.upstreamProviders[0].oidcConfig.dcrConfig.initialAccessTokenRef.name: Not found: "okta": no Secret of this name in namespace \'default\' yet; meanwhile the workload does not start, or fails at its first call',
         ],
       },
     ],
