@@ -462,12 +462,12 @@ function* unsuitedReached(gateway: Gateway, cluster: Cluster): Iterable<FieldErr
   // With source `discovered` the operator also converts the MCPExternalAuthConfigs in `backends` and `default` for
   // vMCP, although vMCP may ignore them.
   const used = configsReached(gateway, cluster)
-  const places = new Set(used.map(({ at }) => at && pathText(at())))
-  const unread = sourceOf(gateway) === 'inline' ? [] : configsNamed(gateway, cluster)
-  for (const reached of [
-    ...used,
-    ...unread.filter(({ auth, at }) => isForNoBackend(auth) && !places.has(pathText(at()))),
-  ]) {
+  const unread =
+    sourceOf(gateway) === 'inline'
+      ? []
+      : configsNamed(gateway, cluster).filter(({ auth }) => isForNoBackend(auth))
+  const places = unread.length > 0 && new Set(used.map(({ at }) => at && pathText(at())))
+  for (const reached of [...used, ...unread.filter(({ at }) => !places || !places.has(pathText(at())))]) {
     const { config, auth, at, members } = reached
     const type = auth?.spec?.type
     if (auth === undefined || type === undefined) continue
