@@ -685,6 +685,10 @@ const behind = (providers: readonly string[], awsSts: object, kind = 'MCPServerE
       ...(providers.length > 0 && {
         authServerConfig: { issuer: 'https://vmcp.example.com', upstreamProviders },
       }),
+      outgoingAuth: {
+        source: 'inline',
+        default: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'aws' } },
+      },
     }),
     named(kind, 's3', {
       groupRef: { name: 'tools' },
@@ -796,6 +800,15 @@ void t.test('callers who can exist, and whose token goes to STS', async (t) => {
       behind([], claimed('admins')),
       behind(['okta'], claimed('admins')),
       /falls back: \S+reader \(fallbackRoleArn\)\n.*\n {4}example: {"groups":\["admins"\]}\n {2}not decided/,
+    ],
+    [
+      'a discovered entry, which no longer names a provider',
+      behind(both, { subjectProviderName: 'okta', fallbackRoleArn: role('a') }).replace(
+        'inline',
+        'discovered',
+      ),
+      behind(both, { fallbackRoleArn: role('a') }).replace('inline', 'discovered'),
+      /token: VirtualMCPServer vmcp sends STS the token that it issued\n {4}before: the access token of okta/,
     ],
   ]
   for (const [i, [title, old, now, said, not]] of rows.entries()) {

@@ -1637,6 +1637,16 @@ t.test('rows of the second list, by release', async (t) => {
       sessionStorage: { provider: 'redis', address: 'redis.tools.svc:6379', tls: {} },
     }
   }
+  const checkingJira: Change = (w) =>
+    (w.jira.spec.oidcConfigRef = { name: 'tokens', audience: 'https://mcp.example.com/mcp' })
+  const byDefault: Change = (w) =>
+    (w.gateway.spec.outgoingAuth = { default: w.gateway.spec.outgoingAuth.backends.jira })
+  const byEntry: Change = (w) => delete w.gateway.spec.outgoingAuth.source
+  const forOther: Change = (w) => {
+    const { jira } = w.gateway.spec.outgoingAuth.backends
+    w.gateway.spec.outgoingAuth = { backends: { wiki: jira } }
+  }
+  const OTHER_PROVIDER: Change = (w) => (w.exchange.spec.tokenExchange.subjectProviderName = 'octa')
   const all = ['none', '0.44', '0.55', '0.63']
   const rows: [
     title: string,
@@ -1663,6 +1673,18 @@ t.test('rows of the second list, by release', async (t) => {
     ['deprecated', primary, 'primary-upstream-provider-in-auth-server', ['none', '0.29', '0.63'], ['0.28']],
     ['deprecated', sessions, 'session-storage-tls-in-spec', ['none', '0.50'], ['0.55', '0.63']],
     ['deprecated', sessions, 'release-accepts', ['0.55', '0.63'], ['none']],
+    ...[byDefault, byEntry].flatMap((change): (typeof rows)[number][] => [
+      ['5', both(checkingJira, change), 'backend-credentials-configured', ['none', '0.46'], ['0.47', '0.63']],
+      [
+        '5',
+        both(checkingJira, change),
+        'workload-credentials-configured',
+        ['none', '0.46'],
+        ['0.47', '0.63'],
+      ],
+      ['5', both(OTHER_PROVIDER, change), 'auth-config-served', ['0.47', '0.63'], ['none', '0.46']],
+    ]),
+    ['5', both(checkingJira, forOther), 'backend-credentials-configured', ['none', '0.46', '0.63'], []],
   ]
   for (const [title, change, id, said, unsaid] of rows)
     for (const release of [...said, ...unsaid]) {

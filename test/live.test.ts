@@ -649,7 +649,13 @@ t.test('ConfigMaps are looked at only on request', async (t) => {
     ['without the key', { checksSecrets: true }, { data: { 'ca.pem': pem } }, told],
     ['an empty value', { checksSecrets: true }, { data: { 'ca.crt': '' } }, told],
     ['a text', { checksSecrets: true }, { data: { 'ca.crt': 'the CA' } }, told],
-    ['text after the last', { checksSecrets: true }, { data: { 'ca.crt': `${pem}the end` } }, told],
+    ['text after the last', { checksSecrets: true }, { data: { 'ca.crt': `${pem}the end` } }, []],
+    [
+      'another block first',
+      { checksSecrets: true },
+      { data: { 'ca.crt': pem.replaceAll('CERTIFICATE', 'PRIVATE KEY') + pem } },
+      told,
+    ],
     ['certificates', { checksSecrets: true }, { data: { 'ca.crt': `# CA\n${pem}${pem}` } }, []],
     ['bytes', { checksSecrets: true }, { binaryData: { 'ca.crt': Buffer.from(pem).toString('base64') } }, []],
   ]

@@ -203,10 +203,11 @@ const STRATEGIES: readonly (readonly [string, Spec, Spec, string])[] = [
   ['AWS', {}, { type: 'awsSts', awsSts: { region: 'eu-central-1' } }, 'SigV4 of an AWS role'],
   [
     'AWS by the first provider',
-    server('okta', 'github'),
+    { ...server('okta', 'github'), ...inline({ default: ref('jira') }) },
     signing(),
     'SigV4 of an AWS role, for the token of okta',
   ],
+  ['AWS, discovered: by the token of vMCP', GITHUB, signing(), 'SigV4 of an AWS role'],
   [
     'AWS by a provider that is named',
     server('okta', 'github'),
@@ -233,7 +234,7 @@ const STRATEGIES: readonly (readonly [string, Spec, Spec, string])[] = [
   ],
   [
     'AWS by a first provider that cannot be read',
-    OPEN_FIRST,
+    { ...OPEN_FIRST, ...inline({ default: ref('jira') }) },
     signing(),
     'SigV4 of an AWS role, not all known (the first provider cannot be read)',
   ],
@@ -245,7 +246,7 @@ const STRATEGIES: readonly (readonly [string, Spec, Spec, string])[] = [
   ],
   [
     'AWS by opaque tokens',
-    GITHUB,
+    { ...GITHUB, ...inline({ default: ref('jira') }) },
     signing(),
     'SigV4 of an AWS role, for the token of github, NOT AVAILABLE (access tokens of GitHub are opaque, and STS takes JWTs)',
   ],
@@ -1006,7 +1007,7 @@ t.test('what changes for roles of AWS', async (t) => {
     group,
     member('s3', 's3'),
     config('s3', signing(awsSts)),
-    gateway({ ...oidc(), ...server('okta', 'google') }),
+    gateway({ ...oidc(), ...server('okta', 'google'), ...inline({ default: ref('s3') }) }),
   ]
   for (const [title, old, now, line] of ROLE_CHANGES)
     t.equal(
@@ -1349,11 +1350,18 @@ t.test('JSON', async (t) => {
   })
 })
 
-t.test('the own reference of a backend that an inline gateway does not list, by release', async (t) => {
+t.test('whose configuration a backend gets, by release', async (t) => {
   const objects = (outgoingAuth: Spec, key: Spec = header('X-Api-Key')) => [
     gateway(inline(outgoingAuth)),
     member('jira', 'own'),
     config('own', key),
+    config('open', exchange()),
+  ]
+  const fallback = { default: ref('open') }
+  const bare = (outgoingAuth: Spec) => [
+    gateway({ outgoingAuth }),
+    member('jira'),
+    config('own', header('X-Api-Key')),
     config('open', exchange()),
   ]
   const ENDS = 'end at start, as they do not mount its Secret'
@@ -1404,6 +1412,31 @@ t.test('the own reference of a backend that an inline gateway does not list, by 
         objects({ backends: { jira: ref('open') } }),
         '0.62',
         { source: 'inline', config: 'open', notes: [] },
+      ],
+      ['discovered, none of its own, of release 0.46', bare(fallback), '0.46', { source: 'none' }],
+      [
+        'discovered, none of its own, of release 0.47',
+        bare(fallback),
+        '0.47',
+        { source: 'default', config: 'open', notes: [] },
+      ],
+      [
+        'discovered, none of its own, with an entry',
+        bare({ ...fallback, backends: { jira: ref('own') } }),
+        '0.63',
+        { source: 'inline', config: 'own', notes: [] },
+      ],
+      [
+        'discovered, none of its own, with an entry that cannot be read',
+        bare({ ...fallback, backends: { jira: 7 } }),
+        '0.63',
+        { source: 'unknown', reason: 'its entry in `backends` is of a wrong JSON type' },
+      ],
+      [
+        'discovered, one of its own',
+        [gateway({ outgoingAuth: fallback }), member('jira', 'own'), config('own', header('X-Api-Key'))],
+        '0.63',
+        { source: 'discovered', config: 'own', notes: [] },
       ],
     ]
   for (const [title, given, release, expected] of rows) {

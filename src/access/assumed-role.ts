@@ -24,8 +24,11 @@ interface Assumed {
   readonly reason: string | null
 }
 
-/** The token that is sent to STS: an upstream provider's token or, without a provider, the caller's token. */
-export function assumed({ spec = {} }: AuthConfig, gateway: Gateway): Assumed {
+/**
+ * The token that is sent to STS: an upstream provider's token or, without a provider, the caller's token. `sendsFirst`:
+ * whether the operator fills in the first provider where `subjectProviderName` is absent.
+ */
+export function assumed({ spec = {} }: AuthConfig, gateway: Gateway, sendsFirst: boolean): Assumed {
   const { awsSts } = spec
   const of = (credentials: Assumed['credentials'], more: Partial<Assumed> = {}): Assumed => ({
     credentials,
@@ -40,6 +43,7 @@ export function assumed({ spec = {} }: AuthConfig, gateway: Gateway): Assumed {
   const named = awsSts.subjectProviderName ?? ''
   if (named === '' && !isAbsent(awsSts, 'subjectProviderName') && awsSts.subjectProviderName === undefined)
     return of('unknown', { reason: unreadable(awsSts, 'subjectProviderName') })
+  if (named === '' && !sendsFirst) return of('sent')
   const provider = named === '' ? (server?.names[0] ?? null) : named
   const chosen = named === '' ? (provider === null ? null : 'first') : 'given'
   if (server === undefined)
@@ -61,7 +65,7 @@ export function assumed({ spec = {} }: AuthConfig, gateway: Gateway): Assumed {
   )
     return of('unknown', { chosen: 'first', reason: 'the first provider cannot be read' })
   const front = frontOfGateway('', gateway)
-  const opaque = front && opaqueSubject(awsSts, front)
+  const opaque = front && opaqueSubject(awsSts, { ...front, sendsFirst })
   return opaque === undefined
     ? of('sent', { provider, chosen })
     : of('unavailable', {

@@ -126,7 +126,7 @@ function strategyOf(gateway: Gateway, backend: Backend, cluster: Cluster): Strat
   const config = getAuthConfig(cluster, backend.config)
   return config === undefined
     ? unknown(NOTHING, notFound(authConfigNamed(backend.config), cluster))
-    : configured(config, gateway, cluster)
+    : configured(config, gateway, cluster, sourceOf(gateway) === 'inline' || backend.from !== 'discovered')
 }
 
 const unknown = (known: Omit<Strategy, 'credentials' | 'reason'>, reason: string): Strategy => ({
@@ -141,15 +141,16 @@ function whyUnknown(gateway: Gateway, { name, member }: Backend, cluster: Cluste
   const { outgoingAuth } = spec
   const source: string | undefined = sourceOf(gateway)
   const isOwn =
-    source === 'discovered' ||
-    (source === 'inline' &&
-      cluster.release !== undefined &&
-      member &&
-      hasUnreadableOwn(gateway, member, cluster))
+    source === 'discovered'
+      ? ownConfigOf((member && getWorkload(cluster, member)) ?? {}).from !== 'none'
+      : source === 'inline' &&
+        cluster.release !== undefined &&
+        member &&
+        hasUnreadableOwn(gateway, member, cluster)
   if (isOwn) return unreadableRef((member && getWorkload(cluster, member)?.spec) ?? {})
   if (outgoingAuth === undefined) return unreadable(spec, 'outgoingAuth')
   if (source === undefined) return unreadable(outgoingAuth, 'source')
-  if (source !== 'inline') return notSpecified('source', source)
+  if (source !== 'inline' && source !== 'discovered') return notSpecified('source', source)
   const { backends = {} } = outgoingAuth
   if (!Object.hasOwn(backends, name)) return '`backends` or `default` cannot be read'
   const entry = backends[name]
@@ -175,8 +176,11 @@ function unreadableRef(holder: { readonly externalAuthConfigRef?: { readonly nam
     : unreadable(ref, 'name', 'externalAuthConfigRef.name')
 }
 
-/** How this VirtualMCPServer authenticates to a backend by this MCPExternalAuthConfig. */
-function configured(config: AuthConfig, gateway: Gateway, cluster: Cluster): Strategy {
+/**
+ * How this VirtualMCPServer authenticates to a backend by this MCPExternalAuthConfig. `isFilledIn`: whether the operator
+ * fills in the first upstream provider for an `awsSts` that names none; it does not for discovered strategies.
+ */
+function configured(config: AuthConfig, gateway: Gateway, cluster: Cluster, isFilledIn: boolean): Strategy {
   const { spec = {} } = config
   const type: string | undefined = spec.type
   switch (type) {
@@ -192,7 +196,7 @@ function configured(config: AuthConfig, gateway: Gateway, cluster: Cluster): Str
         reason: null,
       }
     case 'awsSts':
-      return { ...NOTHING, type, placement: 'SigV4', ...assumed(config, gateway) }
+      return { ...NOTHING, type, placement: 'SigV4', ...assumed(config, gateway, isFilledIn) }
     case 'embeddedAuthServer': {
       const reason = 'the specification does not say what this type sends to a backend'
       return unknown({ ...NOTHING, type, placement: 'not specified' }, reason)

@@ -11,12 +11,13 @@ import {
   type Thing,
   withinBudget,
 } from '../rule/index.ts'
-import type { Provider, Server } from '../kinds/embedded-auth-server/effective.ts'
+import { hasNoProviders, type Provider, type Server } from '../kinds/embedded-auth-server/effective.ts'
+import { mayHaveDelegationPolicy, policiesOf } from '../kinds/embedded-auth-server/inbound-grants.ts'
 import { ASSERTION_CLAIMS, isOwnClaim, isStructuredClaim } from '../kinds/embedded-auth-server/own-claims.ts'
 import { type Compiling, matcherVerdict } from '../kinds/mcp-external-auth-config/matcher-verdicts.ts'
 import { opaqueIssuer } from './authorization.ts'
 import { AUTH_CONFIG, GATEWAY, WORKLOAD } from './ends.ts'
-import { configsReached, type Reached, reachersOf } from './reach.ts'
+import { configsReached, type Reached, reachersOf, sourceOf } from './reach.ts'
 import {
   type AuthConfig,
   type Gateway,
@@ -39,6 +40,11 @@ export interface Front {
   readonly server: Server
   /** The MCPExternalAuthConfig that contains a workload's server; undefined for a server inside a VirtualMCPServer. */
   readonly config: ObjectName | undefined
+  /**
+   * Whether the caller sends the token of the first upstream provider when `subjectProviderName` is absent. A
+   * VirtualMCPServer of source `discovered` sends the token that it issued instead.
+   */
+  readonly sendsFirst: boolean
   /** The index of each upstream provider in the authorization server, by the provider's name. */
   readonly providerIndexes: () => ReadonlyMap<string | undefined, number>
   /** The name of the first upstream provider whose access tokens may be JWTs. */
@@ -46,7 +52,12 @@ export interface Front {
 }
 
 /** Makes a Front whose functions compute their results once, because many MCPExternalAuthConfigs use one server. */
-function frontOf(caller: ObjectName, server: Server, config: ObjectName | undefined): Front {
+function frontOf(
+  caller: ObjectName,
+  server: Server,
+  config: ObjectName | undefined,
+  sendsFirst: boolean,
+): Front {
   const providers = server.upstreamProviders ?? []
   let places: ReadonlyMap<string | undefined, number> | undefined
   let readable: { readonly name: string | undefined } | undefined
@@ -54,6 +65,7 @@ function frontOf(caller: ObjectName, server: Server, config: ObjectName | undefi
     caller,
     server,
     config,
+    sendsFirst,
     // When two providers have the same name, the first one is used.
     providerIndexes: () =>
       (places ??= new Map(providers.map((each, i) => [each?.name, i] as const).reverse())),
@@ -66,16 +78,18 @@ function frontOf(caller: ObjectName, server: Server, config: ObjectName | undefi
 }
 
 /** The embedded authorization server of a VirtualMCPServer; undefined when clients bring tokens of another issuer. */
-export function frontOfGateway(name: string, { spec }: Gateway): Front | undefined {
-  const server = spec?.authServerConfig
-  return server && frontOf({ kind: 'VirtualMCPServer', name }, server, undefined)
+export function frontOfGateway(name: string, gateway: Gateway): Front | undefined {
+  const server = gateway.spec?.authServerConfig
+  return (
+    server && frontOf({ kind: 'VirtualMCPServer', name }, server, undefined, sourceOf(gateway) === 'inline')
+  )
 }
 
 /** The authorization server of an MCPRemoteProxy, the only kind of workload that signs requests to AWS itself. */
 function frontOfProxy(name: string, workload: Workload, cluster: Cluster): Front | undefined {
   const caller = { kind: 'MCPRemoteProxy', name }
   const [own] = authServersOf(caller.kind, workload, cluster)
-  return own && frontOf(caller, own.server, own.to)
+  return own && frontOf(caller, own.server, own.to, true)
 }
 
 /** An MCPExternalAuthConfig that chooses AWS roles for callers of a server (`front`), and where it is used. */
@@ -153,10 +167,17 @@ export const frontsOf = oncePerCluster((config: string, cluster): Fronts => {
 })
 
 /**
- * Whether the authorization server's tokens may have the claim; without upstream providers, they lack name and email.
+ * Whether no token of the server is for a user: no user logs in, and no client may act for a user of another issuer.
+ * Then tokens have no name and no email.
  */
-export const mayHaveClaim = ({ upstreamProviders }: Server, claim: string): boolean =>
-  upstreamProviders?.length === 0 && (claim === 'name' || claim === 'email')
+const isForClientsOnly = (server: Server): boolean =>
+  hasNoProviders(server) &&
+  !(server.trustedIssuers ?? []).some((issuer) => !issuer || mayHaveDelegationPolicy(issuer)) &&
+  policiesOf(server, 'tokenExchange').length === 0
+
+/** Whether the authorization server's tokens may have the claim. */
+export const mayHaveClaim = (server: Server, claim: string): boolean =>
+  isForClientsOnly(server) && (claim === 'name' || claim === 'email')
     ? ASSERTION_CLAIMS.has(claim)
     : isOwnClaim(claim)
 
@@ -220,17 +241,15 @@ export function unfitSessionName({ sessionNameClaim }: AwsSts, server: Server): 
 }
 
 /** Says which claim to use as the AWS session name: STS refuses the spaces in `name` and the slashes in `iss`. */
-export const sessionRemedy = ({ upstreamProviders }: Server): string =>
-  upstreamProviders?.length === 0 ? 'use client_id' : 'use sub or email'
+export const sessionRemedy = (server: Server): string =>
+  isForClientsOnly(server) ? 'use client_id' : 'use sub or email'
 
 /**
  * Lists the claims of the authorization server's tokens, as the end of a sentence. Scopes are a list in `scp`
  * (toolhive: authserver/integration_test.go).
  */
-export const ownClaimsText = ({ upstreamProviders }: Server): string =>
-  upstreamProviders?.length === 0
-    ? 'they have sub, client_id, scp'
-    : 'they have sub, name, email, client_id, scp'
+export const ownClaimsText = (server: Server): string =>
+  isForClientsOnly(server) ? 'they have sub, client_id, scp' : 'they have sub, name, email, client_id, scp'
 
 /** Says that role mappings never match and, if no mapping matches, which role callers get; part of a message. */
 export function consequenceOf(awsSts: AwsSts, { mappings, isEach }: Foreign): string {
@@ -268,16 +287,17 @@ export interface SubjectToken {
 }
 
 /**
- * The upstream provider whose access token is sent to AWS STS; undefined if missing or unreadable. A workload sends the
- * token of its only provider, whatever `subjectProviderName` says (toolhive: runner/middleware.go,
- * vmcp/auth/types/defaults.go).
+ * The upstream provider whose access token is sent to AWS STS; undefined if missing or unreadable, or if the caller
+ * sends a token that it issued. A workload sends the token of its only provider, whatever `subjectProviderName` says
+ * (toolhive: runner/middleware.go, vmcp/auth/types/defaults.go).
  */
 export function subjectOf(
   awsSts: AwsSts,
-  { server, caller, providerIndexes: places }: Front,
+  { server, caller, sendsFirst, providerIndexes: places }: Front,
 ): SubjectToken | undefined {
   const isOpen = isAbsent(awsSts, 'subjectProviderName') || awsSts.subjectProviderName === ''
   const isNamed = !isOpen && caller.kind === 'VirtualMCPServer'
+  if (!isNamed && !sendsFirst) return undefined
   const index = isNamed ? places().get(awsSts.subjectProviderName) : 0
   if (index === undefined) return undefined
   const provider = server.upstreamProviders?.[index]

@@ -8,8 +8,11 @@ import {
   type Segment,
 } from '../rule/index.ts'
 
-/** The kind of value of a ConfigMap key; undefined when a deployment tool will replace the value. */
-type Content = 'certificates' | 'other' | undefined
+/**
+ * The kind of value of a ConfigMap key; undefined when a deployment tool will replace the value. `mixed`: a PEM
+ * certificate comes first, and something else follows.
+ */
+type Content = 'certificates' | 'mixed' | 'other' | undefined
 
 /**
  * Facts about a ConfigMap: its keys, and whether their values are PEM certificates. Only policies are stored as text.
@@ -44,10 +47,8 @@ export function configMapFacts(
   isFilled: (text: string) => boolean = () => false,
   readYaml?: (text: string) => unknown,
 ): ConfigMapFacts {
-  const contentOf = (text: string): Content =>
-    isFilled(text) ? undefined : isBundle(text) ? 'certificates' : 'other'
   const contents = [
-    ...texts(data).map(([key, text]) => [key, contentOf(text)] as const),
+    ...texts(data).map(([key, text]) => [key, isFilled(text) ? undefined : contentOf(text)] as const),
     ...texts(binaryData).map(([key, text]) => [key, contentOf(fromBase64(text))] as const),
   ]
   const policies = texts(data)
@@ -103,11 +104,13 @@ function fromBase64(text: string): string {
   }
 }
 
-/** Whether the text consists of PEM certificate blocks only, as the operator requires; does not decode them. */
-function isBundle(text: string): boolean {
-  const begins = text.match(/-----BEGIN [A-Z0-9 ]+-----/g) ?? []
-  const isClosed = /-----END CERTIFICATE-----\s*$/.test(text)
-  return isClosed && begins.every((begin) => begin === '-----BEGIN CERTIFICATE-----')
+/** The kind of a text by its PEM blocks, which are not decoded. Text before a block is a comment. */
+function contentOf(text: string): Content {
+  const [first, ...others] = (text.match(/-----BEGIN [A-Z0-9 ]+-----/g) ?? []).map(
+    (begin) => begin === '-----BEGIN CERTIFICATE-----',
+  )
+  if (first !== true || !text.includes('-----END CERTIFICATE-----')) return 'other'
+  return others.every(Boolean) && /-----END CERTIFICATE-----\s*$/.test(text) ? 'certificates' : 'mixed'
 }
 
 /** The facts about the ConfigMap with this name; undefined when it does not exist or is not known. */
@@ -124,6 +127,11 @@ export interface ConfigMapReference {
   readonly key: string
   /** Whether the operator reads the value as certificates. */
   readonly isBundle: boolean
+  /**
+   * Whether the operator accepts certificates only, as it does for an authorization server (toolhive: `ResolveCABundle`);
+   * elsewhere the process reads the first PEM block (toolhive: `ValidateCACertificate`).
+   */
+  readonly isStrict: boolean
   /** The path of the object that contains the name and the key. */
   readonly at: readonly Segment[]
 }
@@ -165,5 +173,11 @@ function add(value: unknown, at: readonly Segment[], byDefault: string, found: C
   if (!isObject(value) || typeof value.name !== 'string' || value.name === '') return
   const key = value.key ?? byDefault
   if (typeof key !== 'string') return
-  found.push({ name: value.name, key: key || byDefault, isBundle: byDefault === CA_KEY, at: [...at] })
+  found.push({
+    name: value.name,
+    key: key || byDefault,
+    isBundle: byDefault === CA_KEY,
+    isStrict: at[1] === 'authServerConfig' || at[1] === 'embeddedAuthServer',
+    at: [...at],
+  })
 }

@@ -1,4 +1,4 @@
-import { type Cluster, isObject, type Resource, type Segment } from '../rule/index.ts'
+import { type Cluster, isObject, type Resource, type Segment, valueAt } from '../rule/index.ts'
 
 /** Kinds of the operator that rules read when a resource refers to them, but that no rule judges. */
 export const POLICY_KINDS = [
@@ -49,19 +49,26 @@ export interface PolicyReference {
   readonly at: readonly Segment[]
 }
 
-const FIELDS: readonly (readonly [PolicyKind, ...string[]])[] = [
-  ['MCPAuthzConfig', 'spec', 'authzConfigRef'],
-  ['MCPAuthzConfig', 'spec', 'incomingAuth', 'authzConfigRef'],
-  ['MCPToolConfig', 'spec', 'toolConfigRef'],
+const FIELDS: readonly (readonly [kind: PolicyKind, at: readonly string[]])[] = [
+  ['MCPAuthzConfig', ['spec', 'authzConfigRef', 'name']],
+  ['MCPAuthzConfig', ['spec', 'incomingAuth', 'authzConfigRef', 'name']],
+  ['MCPToolConfig', ['spec', 'toolConfigRef', 'name']],
 ]
+/** The list in which a VirtualMCPServer chooses the tools of each backend; an item may have a `toolConfigRef`. */
+const TOOLS = ['spec', 'config', 'aggregation', 'tools']
 
-export const policyReferencesOf = (resource: { readonly spec?: unknown }): PolicyReference[] =>
-  FIELDS.flatMap(([kind, ...path]) => {
-    const at = [...path, 'name']
-    let value: unknown = resource
-    for (const step of at) value = isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined
-    return typeof value === 'string' && value !== '' ? [{ kind, name: value, at }] : []
-  })
+export function policyReferencesOf(resource: { readonly spec?: unknown }): PolicyReference[] {
+  const found: PolicyReference[] = []
+  const add = (kind: PolicyKind, at: readonly (string | number)[]) => {
+    const name = valueAt(resource, at)
+    if (typeof name === 'string' && name !== '') found.push({ kind, name, at })
+  }
+  for (const [kind, at] of FIELDS) add(kind, at)
+  const tools = valueAt(resource, TOOLS)
+  if (Array.isArray(tools))
+    for (let i = 0; i < tools.length; i++) add('MCPToolConfig', [...TOOLS, i, 'toolConfigRef', 'name'])
+  return found
+}
 
 /** Returns a function that lists the references of a resource to objects of this policy kind. */
 export const policiesOf = (kind: PolicyKind) => (resource: { readonly spec?: unknown }) =>

@@ -1,6 +1,7 @@
 import {
   type Cluster,
   compareNames,
+  compareReleases,
   isAbsent,
   type ObjectName,
   oncePerCluster,
@@ -59,7 +60,11 @@ export function backendsOf(gateway: Gateway, cluster: Cluster): readonly Backend
   const group = groupOf(gateway)
   const members = group === undefined ? [] : [...membersOf(cluster, group)]
   const source = sourceOf(gateway)
-  if (source === 'discovered') return members.map((member) => discovered(member, cluster))
+  if (source === 'discovered')
+    return members.map((member) => ({
+      ...discoveredBackend(gateway, member.name, getWorkload(cluster, member) ?? {}, cluster),
+      member,
+    }))
   if (source !== 'inline') return members.map((member) => ({ name: member.name, member, from: 'unknown' }))
   const listed = new Set(members.map(({ name }) => name))
   const strangers = (keysOf(gateway) ?? []).filter((key) => !listed.has(key))
@@ -72,8 +77,20 @@ export function backendsOf(gateway: Gateway, cluster: Cluster): readonly Backend
   ]
 }
 
-function discovered(member: ObjectName, cluster: Cluster): Backend {
-  return { name: member.name, member, ...ownConfigOf(getWorkload(cluster, member) ?? {}) }
+/** The first release that uses `backends` and `default` also with source `discovered`. */
+const FALLS_BACK_FROM = '0.47'
+
+/**
+ * Whether a known release uses `backends` and `default` also with source `discovered`, for backends without a reference
+ * of their own (decision 10).
+ */
+const fallsBack = ({ release }: Cluster): boolean =>
+  release !== undefined && compareReleases(release, FALLS_BACK_FROM) >= 0
+
+/** The strategy of a backend with source `discovered`. */
+function discoveredBackend(gateway: Gateway, name: string, workload: Workload, cluster: Cluster): Backend {
+  const own = ownConfigOf(workload)
+  return own.from === 'none' && fallsBack(cluster) ? inlineBackend(gateway, name) : { name, ...own }
 }
 
 type Own = Pick<Backend, 'from' | 'config'>
@@ -93,8 +110,9 @@ export function ownConfigOf({ spec }: Workload): Own {
   return config === undefined ? { from: 'unknown' } : { from: 'discovered', config }
 }
 
-/** The strategy of a backend with source `inline`; `own`: the strategy that its own `externalAuthConfigRef` gives. */
+/** The strategy that `backends` and `default` give; `own`: the one of the backend's own `externalAuthConfigRef`. */
 function inlineBackend({ spec }: Gateway, name: string, own?: Own): Backend {
+  if (spec !== undefined && isAbsent(spec, 'outgoingAuth')) return { name, from: 'none' }
   const outgoingAuth = spec?.outgoingAuth
   if (outgoingAuth === undefined) return { name, from: 'unknown' }
   const { backends } = outgoingAuth
@@ -155,7 +173,8 @@ export function frontingsOf(name: string, workload: Workload, cluster: Cluster):
   const group = groupOf(workload)
   if (group === undefined) return []
   return frontersOf(group, cluster).map(({ name: gateway, gateway: found, source }) => {
-    if (source === 'discovered') return { name, gateway, source, ...ownConfigOf(workload) }
+    if (source === 'discovered')
+      return { gateway, source, ...discoveredBackend(found, name, workload, cluster) }
     return source === 'inline'
       ? { gateway, source, ...inlineBackend(found, name, counting(workload, cluster)) }
       : { name, gateway, source, from: 'unknown' }
@@ -247,9 +266,16 @@ export const configsReached = oncePerCluster((gateway: Gateway, cluster): readon
   ): Reached => ({ config, auth: getAuthConfig(cluster, config), members, ...(at && { at }) })
   if (source === 'discovered') {
     const members = membersByConfig(groupOf(gateway) ?? '', cluster)
-    return Array.from(members, ([config, names]) =>
+    const own = Array.from(members, ([config, names]) =>
       config === undefined ? [] : reached(config, names),
     ).flat()
+    const others = fallsBack(cluster) ? (members.get(undefined) ?? []) : []
+    const byEntry = Map.groupBy(others, ({ name }) => (isListed(gateway, name) ? name : undefined))
+    const fallbacks = Array.from(byEntry, ([key, names]) => {
+      const { config, at } = key === undefined ? defaultOf(gateway) : inlineBackend(gateway, key)
+      return config === undefined ? [] : reached(config, names, at)
+    }).flat()
+    return [...own, ...fallbacks]
   }
   if (source !== 'inline') return []
   const found: Reached[] = []
@@ -333,7 +359,10 @@ export function withoutStrategy(gateway: Gateway, cluster: Cluster): readonly Ob
       (member) => ownConfigOf(getWorkload(cluster, member) ?? {}).from === 'none',
     )
   if (source !== 'discovered') return []
-  return membersByConfig(groupOf(gateway) ?? '', cluster).get(undefined) ?? []
+  const without = membersByConfig(groupOf(gateway) ?? '', cluster).get(undefined) ?? []
+  return fallsBack(cluster)
+    ? without.filter(({ name }) => inlineBackend(gateway, name).from === 'none')
+    : without
 }
 
 /** The workloads of the VirtualMCPServer's group that `outgoingAuth.backends` does not list. */
@@ -350,13 +379,23 @@ export const reachersOf = oncePerCluster((config: string, cluster): readonly Nam
   const found: NamedGateway[] = []
   for (const { through, gateways, users } of candidates(config, cluster)) {
     for (const each of gateways)
-      if (each.source === through || users?.some((name) => usesOwnReference(each, name, cluster)))
+      if (
+        each.source === through ||
+        users?.some((name) => usesOwnReference(each, name, cluster)) ||
+        usesFallback(each, config, cluster)
+      )
         found.push(each)
   }
   if (found.length < 2) return found
   found.sort((a, b) => compareNames(a.name, b.name))
   return found.filter(({ name }, i) => name.name !== found[i - 1]?.name.name)
 })
+
+/** Whether a VirtualMCPServer of source `discovered` uses the MCPExternalAuthConfig in its `backends` or `default`. */
+const usesFallback = ({ gateway, source }: NamedGateway, config: string, cluster: Cluster): boolean =>
+  source === 'discovered' &&
+  fallsBack(cluster) &&
+  configsReached(gateway, cluster).some((reached) => reached.config === config)
 
 /** Whether a VirtualMCPServer whose `outgoingAuth.source` is unreadable may use the MCPExternalAuthConfig. */
 export const mayBeReached = (config: string, cluster: Cluster): boolean =>
@@ -371,7 +410,10 @@ interface Candidates {
   readonly users?: readonly string[]
 }
 
-/** The VirtualMCPServers that use the MCPExternalAuthConfig if their `outgoingAuth.source` has the value `through`. */
+/**
+ * The VirtualMCPServers that use the MCPExternalAuthConfig if their `outgoingAuth.source` has the value `through`, or
+ * may use it by a field that releases read with the other source too.
+ */
 const candidates = oncePerCluster((config: string, cluster): readonly Candidates[] => {
   const naming = cluster.referrers('MCPExternalAuthConfig', config, GATEWAY)
   const found: Candidates[] = [{ through: 'inline', gateways: gatewaysAmong(naming, cluster) }]

@@ -61,7 +61,13 @@ export interface SecretReference {
   readonly at: readonly Segment[]
 }
 
-/** All references to Secrets in a spec: fields named `…SecretRef`, or items of `…SecretRefs`. */
+/** Fields with a reference to a Secret whose names do not end in `SecretRef`. */
+const OTHER_NAMES: ReadonlySet<string> = new Set(['passwordRef', 'initialAccessTokenRef'])
+
+/**
+ * All references to Secrets in a spec: fields named `…SecretRef`, items of `…SecretRefs`, the fields in OTHER_NAMES, and
+ * the items of `spec.secrets`, which an MCPServer gives its container as environment variables.
+ */
 export function secretReferencesOf({ spec }: { readonly spec?: unknown }): SecretReference[] {
   const found: SecretReference[] = []
   collect(spec, ['spec'], found)
@@ -78,15 +84,20 @@ function collect(value: unknown, at: (string | number)[], found: SecretReference
 }
 
 function step(value: unknown, key: string | number, at: (string | number)[], found: SecretReference[]): void {
-  const isReference = typeof key === 'string' ? key.endsWith('SecretRef') : isReferences(at.at(-1))
+  const isReference =
+    typeof key === 'string' ? key.endsWith('SecretRef') || OTHER_NAMES.has(key) : isReferences(at)
   at.push(key)
   if (isReference) add(value, at, found)
   else collect(value, at, found)
   at.pop()
 }
 
-const isReferences = (field: string | number | undefined): boolean =>
-  typeof field === 'string' && field.endsWith('SecretRefs')
+function isReferences(at: readonly (string | number)[]): boolean {
+  const field = at.at(-1)
+  return (
+    typeof field === 'string' && (field.endsWith('SecretRefs') || (field === 'secrets' && at.length === 2))
+  )
+}
 
 function add(value: unknown, at: readonly Segment[], found: SecretReference[]): void {
   if (!isObject(value)) return

@@ -37,10 +37,10 @@ export const isInsideCluster = (host: string): boolean =>
   (SERVICE.test(host) && !/^localhost$/i.test(host)) || isPrivateAddress(host)
 
 /**
- * Top-level domains that are certainly public: those of countries and the most common others. The list is short because
- * the host name of a Service may end in its namespace, and a namespace such as `tools` may be a top-level domain too.
+ * Names that are certainly public. A Service is reached as `<name>.<namespace>` too, and a namespace such as `dev` may
+ * be a top-level domain; so the list is short, and the domain of a country counts only after two labels.
  */
-const OF_INTERNET = /\.(?:[a-z]{2}|com|net|org|edu|gov|app|dev|cloud|info)$/i
+const OF_INTERNET = /\.(?:com|net|org|edu|gov)$|\.[^.]+\.[a-z]{2}$/i
 
 /** Whether the host of a URL is certainly on the internet. */
 export const isPublicHost = (host: string): boolean =>

@@ -9,6 +9,10 @@ export type OAuth2Config = NonNullable<Provider['oauth2Config']>
 export type RedisStorage = NonNullable<NonNullable<Server['storage']>['redis']>
 export type SentinelConfig = NonNullable<RedisStorage['sentinelConfig']>
 
+/** Whether no user logs in: the server has no upstream provider. */
+export const hasNoProviders = (server: Server): boolean =>
+  isAbsent(server, 'upstreamProviders') || server.upstreamProviders?.length === 0
+
 /** The explicit or default type of storage; undefined when `storage` or its type has a wrong JSON type. */
 export function storageType(server: Server): 'memory' | 'redis' | undefined {
   if (isAbsent(server, 'storage')) return 'memory'

@@ -10,6 +10,7 @@ import {
   nameText,
   type ObjectName,
   type Path,
+  pathText,
   pathTo,
   relatedTo,
 } from '../../rule/index.ts'
@@ -459,12 +460,14 @@ function unsuitedWorkloads(
 /** Advice about each MCPExternalAuthConfig that a VirtualMCPServer uses, but releases do not support for backends. */
 function* unsuitedReached(gateway: Gateway, cluster: Cluster): Iterable<FieldError> {
   // With source `discovered` the operator also converts the MCPExternalAuthConfigs in `backends` and `default` for
-  // vMCP, although vMCP ignores them.
-  const unread = sourceOf(gateway) === 'inline' ? [] : configsNamed(gateway, cluster)
-  for (const reached of [
-    ...configsReached(gateway, cluster),
-    ...unread.filter(({ auth }) => isForNoBackend(auth)),
-  ]) {
+  // vMCP, although vMCP may ignore them.
+  const used = configsReached(gateway, cluster)
+  const unread =
+    sourceOf(gateway) === 'inline'
+      ? []
+      : configsNamed(gateway, cluster).filter(({ auth }) => isForNoBackend(auth))
+  const places = unread.length > 0 && new Set(used.map(({ at }) => at && pathText(at())))
+  for (const reached of [...used, ...unread.filter(({ at }) => !places || !places.has(pathText(at())))]) {
     const { config, auth, at, members } = reached
     const type = auth?.spec?.type
     if (auth === undefined || type === undefined) continue

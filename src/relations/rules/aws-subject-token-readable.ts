@@ -11,6 +11,7 @@ import {
   gateway,
   gatewayOf,
   githubServer,
+  inline,
   mappedConfig,
   opaqueCause,
   opaqueSubject,
@@ -51,7 +52,7 @@ export const awsSubjectTokenReadable = defineRule({
   reads: [...REACHED_KINDS, 'VirtualMCPServer'],
   severity: 'warning',
   summary: 'The access token that is sent to AWS STS comes from a provider that issues JWTs.',
-  why: 'AssumeRoleWithWebIdentity takes a JWT of a provider that IAM knows. The token sent is the access token of the provider that subjectProviderName names, or of the first one, so the order of providers counts; those of GitHub and Google are opaque.',
+  why: 'AssumeRoleWithWebIdentity takes a JWT of a provider that IAM knows. The token sent is the access token of the provider that subjectProviderName names, or, by a proxy and with source inline, of the first one, so the order of providers counts; those of GitHub and Google are opaque.',
   failure: {
     symptom:
       'every call fails: `STS token exchange failed`, `InvalidIdentityToken`, 401 `AWS credential exchange failed`',
@@ -83,7 +84,7 @@ export const awsSubjectTokenReadable = defineRule({
       if (found === undefined) continue
       const named = authConfigNamed(config)
       const { subject, remedy } = opaqueTexts(found, front)
-      const detail = `${nameText(named)} sends STS the access token of ${subject}, which is no JWT, so every call fails; ${remedy}`
+      const detail = `${nameText(named)} sends STS the access token of ${subject}, which is no JWT: every call fails; ${remedy}`
       yield relatedTo(
         about(advice(at, detail), 'opaque subject token', config),
         [providerEnd(front, found.index, 'issues the token')],
@@ -102,7 +103,16 @@ export const awsSubjectTokenReadable = defineRule({
       {
         title: 'the first provider issues JWTs',
         kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
+        value: gatewayOf({
+          authServerConfig: authServer('okta', 'github'),
+          outgoingAuth: inline({ aws: 'aws' }),
+        }),
+        others: [backend('aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
+      },
+      {
+        title: 'none named, discovered: releases send the token that vMCP issued',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({ authServerConfig: githubServer('okta') }),
         others: [backend('aws', 'aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
       },
       {
@@ -131,10 +141,10 @@ export const awsSubjectTokenReadable = defineRule({
       {
         title: 'none named, and GitHub comes first',
         kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: githubServer('okta') }),
-        others: [backend('aws', 'aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
+        value: gatewayOf({ authServerConfig: githubServer('okta'), outgoingAuth: inline({}, 'aws') }),
+        others: [backend('aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
         findings: [
-          'spec.authServerConfig: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "github" (GitHub), which is no JWT, so every call fails; set awsSts.subjectProviderName to "okta"',
+          'spec.outgoingAuth.default.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "github" (GitHub), which is no JWT: every call fails; set awsSts.subjectProviderName to "okta"',
         ],
       },
       {
@@ -150,7 +160,7 @@ export const awsSubjectTokenReadable = defineRule({
           mappedConfig('aws', { fallbackRoleArn: READER }),
         ],
         findings: [
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "google" (Google), which is no JWT, so every call fails; log in at a provider that issues JWTs',
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "google" (Google), which is no JWT: every call fails; log in at a provider that issues JWTs',
         ],
       },
     ],

@@ -10,7 +10,9 @@ import {
   groupOf,
   injectConfig,
   inline,
+  mappedConfig,
   neededProvider,
+  newerSubjectProvider,
   unserved,
   unservedCause,
   unservedText,
@@ -38,7 +40,7 @@ export const backendAuthServed = defineRule({
     const name = resource.spec?.externalAuthConfigRef?.name
     const group = groupOf(resource)
     const config = name === undefined ? undefined : getAuthConfig(cluster, name)
-    const needed = config && neededProvider(config, cluster.group)
+    const needed = config && (neededProvider(config, cluster.group) ?? newerSubjectProvider(config))
     if (needed === undefined || group === undefined) return
     let hints = MOST_HINTS
     for (const fronting of frontersOf(group, cluster)) {
@@ -77,6 +79,21 @@ export const backendAuthServed = defineRule({
         others: [injectConfig('jira', 'okta'), gateway('tools', { authServerConfig: authServer('github') })],
         findings: [
           'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" has upstreamInject.providerName "okta", and VirtualMCPServer "tools" has no such upstream provider, so its calls here fail; there is "github"',
+        ],
+      },
+      {
+        title: 'an AWS role for the token of another provider',
+        kind: 'MCPRemoteProxy',
+        value: workload('aws', 'tools'),
+        others: [
+          mappedConfig('aws', {
+            fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools',
+            subjectProviderName: 'okta',
+          }),
+          gateway('tools', { authServerConfig: authServer('github') }),
+        ],
+        findings: [
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" has awsSts.subjectProviderName "okta", and VirtualMCPServer "tools" has no such upstream provider, so its calls here fail; there is "github"',
         ],
       },
     ],

@@ -57,7 +57,7 @@ export const configMapReferenceFound = defineRule({
   *check(resource, { cluster }) {
     if (!seesConfigMaps(cluster)) return
     let hints = MOST_HINTS
-    for (const { at, name, key, isBundle } of configMapReferencesOf(resource)) {
+    for (const { at, name, key, isBundle, isStrict } of configMapReferencesOf(resource)) {
       const found = getConfigMap(cluster, name)
       const named = { kind: 'ConfigMap', name }
       const path = (field: string) => pathTo<string>([...at, field])
@@ -84,8 +84,14 @@ export const configMapReferenceFound = defineRule({
           [end(named, pathTo(['data']), 'has these keys')],
           () => [['missing', 'ConfigMap', name, key]],
         )
-      } else if (isBundle && found.contents[key] === 'other') {
-        const detail = `the ConfigMap ${shortQuote(name)} must hold PEM certificates there, and nothing else`
+      } else if (
+        isBundle &&
+        (found.contents[key] === 'other' || (isStrict && found.contents[key] === 'mixed'))
+      ) {
+        const needed = isStrict
+          ? 'hold PEM certificates there, and nothing else'
+          : 'begin with a PEM certificate there'
+        const detail = `the ConfigMap ${shortQuote(name)} must ${needed}`
         yield relatedTo(
           dependingOn(invalid(path('key'), key, detail), named),
           [end(named, pathTo(['data', { key }]), 'holds something else')],
@@ -101,6 +107,12 @@ export const configMapReferenceFound = defineRule({
         kind: 'MCPOIDCConfig',
         value: trusting('corporate-ca', 'root.pem'),
         others: [configMap('corporate-ca', { 'root.pem': BUNDLE })],
+      },
+      {
+        title: 'certificates, and a text behind the last one, which the process of a workload accepts',
+        kind: 'MCPOIDCConfig',
+        value: trusting('corporate-ca'),
+        others: [configMap('corporate-ca', { 'ca.crt': `${BUNDLE}# renewed in March\n` })],
       },
       {
         title: 'certificates of a remote server',
@@ -152,6 +164,19 @@ export const configMapReferenceFound = defineRule({
         ],
       },
       {
+        title: 'a private key before the certificate',
+        kind: 'MCPOIDCConfig',
+        value: trusting('corporate-ca'),
+        others: [
+          configMap('corporate-ca', {
+            'ca.crt': `-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n${BUNDLE}`,
+          }),
+        ],
+        findings: [
+          'spec.inline.caBundleRef.configMapRef.key: Invalid value: "ca.crt": the ConfigMap "corporate-ca" must begin with a PEM certificate there',
+        ],
+      },
+      {
         title: 'a private key beside the certificate',
         kind: 'VirtualMCPServer',
         value: {
@@ -175,7 +200,7 @@ export const configMapReferenceFound = defineRule({
         },
         others: [
           configMap('corporate-ca', {
-            'ca.crt': `-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n${BUNDLE}`,
+            'ca.crt': `${BUNDLE}-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n`,
           }),
         ],
         findings: [

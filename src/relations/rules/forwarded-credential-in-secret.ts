@@ -14,7 +14,7 @@ const CREDENTIAL_END =
 const NO_CREDENTIALS = new Set(['xatlassiantoken', 'xcsrftoken', 'xxsrftoken', 'csrftoken'])
 /** Header values that look like credentials: authorization schemes, and prefixes of API keys of well-known issuers. */
 const CREDENTIAL_VALUE =
-  /^(?:(?:bearer|basic|token|apikey) \S|eyJ[A-Za-z0-9_-]{10}|gh[opsu]_|github_pat_|glpat-|xox[abp]-|sk-[A-Za-z0-9]|AKIA[0-9A-Z]{12}|ATATT3)/i
+  /^(?:(?:bearer|basic|token|apikey) \S|eyJ[A-Za-z0-9_-]{10}|gh[opsu]_|github_pat_|glpat-|xox[abp]-|sk-[A-Za-z0-9_-]{16}|AKIA[0-9A-Z]{12}|ATATT3)/i
 
 const REMEDY =
   'a credential in plain text: everyone who may read this resource sees it; move it to `addHeadersFromSecret`'
@@ -55,6 +55,7 @@ export const forwardedCredentialInSecret = defineRule({
             'X-Tenant-Id': 'tools',
             'X-Atlassian-Token': 'no-check',
             'Idempotency-Key': '1',
+            'Accept-Language': 'sk-SK,sk;q=0.9',
           },
           addHeadersFromSecret: [
             { headerName: 'X-Api-Key', valueSecretRef: { name: 'jira', key: 'api-key' } },
@@ -66,11 +67,16 @@ export const forwardedCredentialInSecret = defineRule({
       {
         title: 'an API key, and a token in a header with another name',
         value: forwarding({
-          addPlaintextHeaders: { 'x-api-key': '0123456789', 'X-Upstream': 'Bearer 0123456789' },
+          addPlaintextHeaders: {
+            'x-api-key': '0123456789',
+            'X-Upstream': 'Bearer 0123456789',
+            'X-Model': 'sk-example-0123456789',
+          },
         }),
         findings: [
           `spec.headerForward.addPlaintextHeaders[x-api-key]: holds ${REMEDY}`,
           `spec.headerForward.addPlaintextHeaders[X-Upstream]: holds ${REMEDY}`,
+          `spec.headerForward.addPlaintextHeaders[X-Model]: holds ${REMEDY}`,
         ],
       },
     ],

@@ -33,6 +33,12 @@ const withTools = (name: string): object => ({
   spec: { remoteUrl: 'https://mcp.example.com', toolConfigRef: { name } },
 })
 
+/** A VirtualMCPServer that chooses the tools of one backend, in a field that releases have. */
+const choosing = (name: string) =>
+  gatewayOf({
+    config: { aggregation: { tools: [{ workload: 'wiki' }, { workload: 'jira', toolConfigRef: { name } }] } },
+  } as object)
+
 export const policyReferenceFound = defineRule({
   id: 'policy-reference-found',
   on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
@@ -83,6 +89,12 @@ export const policyReferenceFound = defineRule({
         value: { spec: { authzConfigRef: { name: 'staff' } } },
         others: [policies('staff', 'httpv1')],
       },
+      {
+        title: 'a choice of tools of a backend',
+        kind: 'VirtualMCPServer',
+        value: choosing('few'),
+        others: [{ kind: 'MCPToolConfig', metadata: { name: 'few' }, spec: { toolsFilter: ['search'] } }],
+      },
     ],
     invalid: [
       {
@@ -119,6 +131,15 @@ export const policyReferenceFound = defineRule({
         others: [],
         findings: [
           'spec.toolConfigRef.name: Not found: "few": no MCPToolConfig of this name in namespace \'default\' yet; meanwhile the operator does not reconcile the resource',
+        ],
+      },
+      {
+        title: 'a choice of tools of a backend that is not there',
+        kind: 'VirtualMCPServer',
+        value: choosing('few'),
+        others: [],
+        findings: [
+          'spec.config.aggregation.tools[1].toolConfigRef.name: Not found: "few": no MCPToolConfig of this name in namespace \'default\' yet; meanwhile the operator does not reconcile the resource',
         ],
       },
     ],

@@ -13,6 +13,7 @@ import {
   MCPExternalAuthConfig,
   MCPOIDCConfig,
   MCPRemoteProxy,
+  MCPServer,
   MCPServerEntry,
   VirtualMCPServer,
 } from '../../kinds/schemas.ts'
@@ -30,7 +31,7 @@ const MISSING = 'meanwhile the workload does not start, or fails at its first ca
 
 export const secretReferenceFound = defineRule({
   id: 'secret-reference-found',
-  on: [MCPExternalAuthConfig, VirtualMCPServer, MCPOIDCConfig, MCPRemoteProxy, MCPServerEntry],
+  on: [MCPExternalAuthConfig, VirtualMCPServer, MCPOIDCConfig, MCPServer, MCPRemoteProxy, MCPServerEntry],
   reads: ['Secret'],
   severity: 'warning',
   summary: 'A Secret that is named exists and has the key (only where Secrets may be looked at).',
@@ -70,6 +71,12 @@ export const secretReferenceFound = defineRule({
         others: [{ kind: 'Secret', metadata: { name: 'jira' }, data: { token: 'c2VjcmV0' } } as never],
       },
       {
+        title: 'an environment variable of an MCPServer',
+        kind: 'MCPServer',
+        value: withVariableFrom('token'),
+        others: [{ kind: 'Secret', metadata: { name: 'jira' }, data: { token: 'c2VjcmV0' } } as never],
+      },
+      {
         title: 'there, with the key',
         kind: 'MCPExternalAuthConfig',
         value: { ...(bearerConfig('jira') as object) },
@@ -94,6 +101,31 @@ export const secretReferenceFound = defineRule({
           'spec.headerForward.addHeadersFromSecret[0].valueSecretRef.key: Not found: "key": the Secret "jira" has no such key; meanwhile the workload does not start, or fails at its first call',
         ],
         others: [{ kind: 'Secret', metadata: { name: 'jira' }, data: { token: 'c2VjcmV0' } } as never],
+      },
+      {
+        title: 'an environment variable of an MCPServer, without the key',
+        kind: 'MCPServer',
+        value: withVariableFrom('key'),
+        findings: [
+          'spec.secrets[0].key: Not found: "key": the Secret "jira" has no such key; meanwhile the workload does not start, or fails at its first call',
+        ],
+        others: [{ kind: 'Secret', metadata: { name: 'jira' }, data: { token: 'c2VjcmV0' } } as never],
+      },
+      {
+        title: 'the password of the storage of sessions',
+        kind: 'MCPServer',
+        value: {
+          spec: {
+            sessionStorage: {
+              provider: 'redis',
+              address: 'redis.redis.svc:6379',
+              passwordRef: { name: 'redis', key: 'password' },
+            },
+          },
+        },
+        findings: [
+          'spec.sessionStorage.passwordRef.name: Not found: "redis": no Secret of this name in namespace \'default\' yet; meanwhile the workload does not start, or fails at its first call',
+        ],
       },
       {
         title: 'not there',
@@ -133,9 +165,36 @@ export const secretReferenceFound = defineRule({
           'spec.authServerConfig.hmacSecretRefs[0].key: Not found: "hmac-key": the Secret "auth" has no such key; did you mean "hmac_key"; meanwhile the workload does not start, or fails at its first call',
         ],
       },
+      {
+        title: 'the token for the registration at a provider',
+        kind: 'VirtualMCPServer',
+        value: gatewayOf({
+          authServerConfig: {
+            issuer: 'https://auth.example.com',
+            upstreamProviders: [
+              {
+                name: 'okta',
+                type: 'oidc',
+                oidcConfig: {
+                  issuerUrl: 'https://okta.example.com',
+                  dcrConfig: { initialAccessTokenRef: { name: 'okta', key: 'token' } },
+                },
+              },
+            ],
+          },
+        }),
+        findings: [
+          'spec.authServerConfig.upstreamProviders[0].oidcConfig.dcrConfig.initialAccessTokenRef.name: Not found: "okta": no Secret of this name in namespace \'default\' yet; meanwhile the workload does not start, or fails at its first call',
+        ],
+      },
     ],
   },
 })
+
+/** A workload with `secrets`, a field that releases have and the specification lacks; no other rule reads it. */
+function withVariableFrom(key: string): object {
+  return { spec: { secrets: [{ name: 'jira', key, targetEnvName: 'JIRA_TOKEN' }] } }
+}
 
 function withHeaderFrom(key: string) {
   const header = { headerName: 'X-Api-Key', valueSecretRef: { name: 'jira', key } }

@@ -1,4 +1,5 @@
 import { about, advice, defineRule, end, nameText, relatedTo, shortQuote } from '../../rule/index.ts'
+import { agent, partner, without } from '../../kinds/embedded-auth-server/examples.ts'
 import { MCPExternalAuthConfig, MCPRemoteProxy, VirtualMCPServer } from '../../kinds/schemas.ts'
 import {
   AUTH_CONFIG,
@@ -33,6 +34,9 @@ const naming = (sessionNameClaim?: string) => ({
     },
   },
 })
+
+/** An authorization server at which no user logs in, and its one client. */
+const withoutLogin = { ...without(authServer(), 'upstreamProviders'), delegateClients: [agent] }
 
 export const sessionNameClaimAvailable = defineRule({
   id: 'session-name-claim-available',
@@ -94,6 +98,15 @@ export const sessionNameClaimAvailable = defineRule({
         others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
       },
       {
+        title: 'the address of a user of another issuer, for whom a client may act',
+        kind: 'MCPExternalAuthConfig',
+        value: naming('email'),
+        others: [
+          gateway('vmcp', { authServerConfig: { ...withoutLogin, trustedIssuers: [partner] } }),
+          backend('aws', 'example'),
+        ],
+      },
+      {
         title: 'the subject, by default',
         kind: 'VirtualMCPServer',
         value: gatewayOf({ authServerConfig: authServer('okta') }),
@@ -129,6 +142,15 @@ export const sessionNameClaimAvailable = defineRule({
         others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
         findings: [
           'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues have "aud", which is not a string: every call fails; use sub or email',
+        ],
+      },
+      {
+        title: 'the address, of clients without a login',
+        kind: 'MCPExternalAuthConfig',
+        value: naming('email'),
+        others: [gateway('vmcp', { authServerConfig: withoutLogin }), backend('aws', 'example')],
+        findings: [
+          'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues lack "email": every call fails; use client_id',
         ],
       },
       {

@@ -1,16 +1,25 @@
-import { advice, defineRule, namesText } from '../../rule/index.ts'
+import { advice, defineRule, namesText, nameText } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
 import {
+  authConfigNamed,
   checksTokens,
   contactedWithout,
+  frontingsOf,
   gateway,
   gatewaysWithoutStrategy,
+  getAuthConfig,
   headerConfig,
   inline,
 } from '../index.ts'
 
 const ID = 'workload-credentials-configured'
 const MISSING = 'without a token this workload answers 401, and its tools are missing'
+
+const OPEN = {
+  kind: 'MCPExternalAuthConfig',
+  metadata: { name: 'none' },
+  spec: { type: 'unauthenticated' },
+}
 
 /** A workload that validates the tokens of its callers. */
 const checking = (config?: string) => ({
@@ -24,7 +33,7 @@ const checking = (config?: string) => ({
 export const workloadCredentialsConfigured = defineRule({
   id: ID,
   on: [MCPServer, MCPRemoteProxy],
-  reads: ['VirtualMCPServer'],
+  reads: ['VirtualMCPServer', 'MCPExternalAuthConfig'],
   severity: 'warning',
   summary:
     'A workload that checks the tokens of its callers is sent one by each VirtualMCPServer of its group.',
@@ -57,6 +66,16 @@ export const workloadCredentialsConfigured = defineRule({
       const detail = `list this workload in \`backends\`, or set a \`default\`: ${MISSING}; there are no credentials from ${namesText(listing)}`
       const by = { workload: self, gateways: listing, text: 'lists the backends' }
       yield contactedWithout(ID, advice(path.spec.groupRef, detail), by)
+    }
+    const sending = Map.groupBy(frontingsOf(self.name, resource, cluster), ({ config }) => config)
+    for (const [config, frontings] of sending) {
+      if (config === undefined || getAuthConfig(cluster, config)?.spec?.type !== 'unauthenticated') continue
+      const gateways = frontings.map(({ gateway }) => gateway)
+      const isOwn = frontings.some(({ from }) => from === 'discovered')
+      const detail = `${nameText(authConfigNamed(config))} of type unauthenticated sends no token: ${MISSING}; it is used by ${namesText(gateways)}`
+      const at = isOwn ? path.spec.externalAuthConfigRef : path.spec.groupRef
+      const by = { workload: self, gateways, text: 'sends no token' }
+      yield contactedWithout(ID, advice(at, detail), by)
     }
   },
   examples: {
@@ -102,6 +121,24 @@ export const workloadCredentialsConfigured = defineRule({
         others: [headerConfig('key'), gateway('other', { outgoingAuth: inline({ wiki: 'key' }) })],
         findings: [
           'spec.groupRef: list this workload in `backends`, or set a `default`: without a token this workload answers 401, and its tools are missing; there are no credentials from VirtualMCPServer "other"',
+        ],
+      },
+      {
+        title: 'no credentials on purpose',
+        kind: 'MCPServer',
+        value: checking('none'),
+        others: [OPEN, gateway('tools')],
+        findings: [
+          'spec.externalAuthConfigRef: MCPExternalAuthConfig "none" of type unauthenticated sends no token: without a token this workload answers 401, and its tools are missing; it is used by VirtualMCPServer "tools"',
+        ],
+      },
+      {
+        title: 'no credentials on purpose, by the default there',
+        kind: 'MCPServer',
+        value: checking(),
+        others: [OPEN, gateway('other', { outgoingAuth: inline({}, 'none') })],
+        findings: [
+          'spec.groupRef: MCPExternalAuthConfig "none" of type unauthenticated sends no token: without a token this workload answers 401, and its tools are missing; it is used by VirtualMCPServer "other"',
         ],
       },
     ],

@@ -1,4 +1,6 @@
 import { about, advice, defineRule, end, nameText, pathTo, relatedTo, shortQuote } from '../../rule/index.ts'
+import { hasNoProviders } from '../../kinds/embedded-auth-server/effective.ts'
+import { without } from '../../kinds/embedded-auth-server/examples.ts'
 import { MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
 import {
   AUTH_CONFIG,
@@ -23,12 +25,16 @@ const stripping = (config: string) => ({
   },
 })
 
-const issuingOnly = (config: string) => ({
+const issuingOnly = (config: string, upstreamProviders: undefined | readonly []) => ({
   kind: 'MCPExternalAuthConfig',
   metadata: { name: config },
   spec: {
     type: 'embeddedAuthServer',
-    embeddedAuthServer: { ...authServer(), upstreamProviders: [], inboundGrants: { tokenExchange: {} } },
+    embeddedAuthServer: {
+      ...without(authServer(), 'upstreamProviders'),
+      ...(upstreamProviders !== undefined && { upstreamProviders }),
+      inboundGrants: { tokenExchange: {} },
+    },
   },
 })
 
@@ -52,7 +58,7 @@ export const workloadCredentialsKept = defineRule({
     const servers = authServersOf(self.kind, workload, cluster).map((found) => ({
       to: found.to,
       strips: found.server.disableUpstreamTokenInjection === true,
-      issuesOnly: found.server.upstreamProviders?.length === 0,
+      issuesOnly: hasNoProviders(found.server),
     }))
     const stripper = servers.find(({ strips, issuesOnly }) => strips || issuesOnly)
     if (stripper === undefined) return
@@ -102,14 +108,14 @@ export const workloadCredentialsKept = defineRule({
           'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" (tokenExchange) adds credentials that disableUpstreamTokenInjection of "auth" removes, so the workload is not reconciled; remove one',
         ],
       },
-      {
-        title: 'an exchange beside a server without a login',
+      ...([undefined, []] as const).map((providers) => ({
+        title: `an exchange beside a server without a login${providers === undefined ? '' : ', with an empty list'}`,
         value: { spec: { ...serving({}).spec, externalAuthConfigRef: { name: 'jira' } } },
-        others: [issuingOnly('auth'), exchangeConfig('jira')],
+        others: [issuingOnly('auth', providers), exchangeConfig('jira')],
         findings: [
           'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" (tokenExchange) adds credentials that "auth", a server without upstream providers, removes, so the workload is not reconciled; remove this reference or add a provider',
-        ],
-      },
+        ] as const,
+      })),
     ],
   },
 })

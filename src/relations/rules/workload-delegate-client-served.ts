@@ -1,7 +1,20 @@
 import type { Static } from 'typebox'
-import { advice, defineRule, end, nameText, pathTo, relatedTo, shortQuote } from '../../rule/index.ts'
+import {
+  advice,
+  defineRule,
+  end,
+  nameText,
+  pathTo,
+  relatedTo,
+  shortQuote,
+  withoutUserInfo,
+} from '../../rule/index.ts'
 import { agent } from '../../kinds/embedded-auth-server/examples.ts'
-import { delegateClients, spiffeClients } from '../../kinds/embedded-auth-server/inbound-grants.ts'
+import {
+  assertionPolicies,
+  delegateClients,
+  spiffeClients,
+} from '../../kinds/embedded-auth-server/inbound-grants.ts'
 import { type EmbeddedAuthServer, MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
 import { authServer, issuingBeside, serving } from '../index.ts'
 
@@ -16,20 +29,41 @@ const delegating = (...clients: (typeof agent)[]) => ({
   },
 })
 
+const asserting = (allowed: string, accepted: string) => ({
+  kind: 'MCPExternalAuthConfig',
+  metadata: { name: 'auth' },
+  spec: {
+    type: 'embeddedAuthServer',
+    embeddedAuthServer: {
+      ...authServer('okta'),
+      trustedIssuers: [
+        {
+          issuerUrl: 'https://login.partner.example',
+          jwtBearerGrant: {
+            maxAssertionAge: '5m',
+            subjectBindings: [{ subject: 'ci', allowedResources: [allowed] }],
+            acceptedAudiences: [accepted],
+          },
+        },
+      ],
+    },
+  },
+})
+
 export const workloadDelegateClientServed = defineRule({
   id: 'workload-delegate-client-served',
   on: [MCPServer, MCPRemoteProxy],
   reads: ['MCPExternalAuthConfig'],
   severity: 'warning',
   summary:
-    'The delegate clients of the authorization server that a workload names ask for its `resourceUrl` and for scopes that it advertises.',
-  why: 'Tokens are issued for this workload alone and with these scopes only: the operator refuses the configuration for the workload.',
+    'The delegate clients and subjects of assertions of the authorization server that a workload names ask for its `resourceUrl` and for scopes that it advertises, and no assertion is made for the workload.',
+  why: 'Tokens are issued for this workload alone and with these scopes only: releases refuse the configuration for the workload. An access token for the workload must not pass as an assertion.',
   failure: {
     symptom:
-      'the workload is not reconciled: a scope of "delegate_clients" is not in the supported scopes, or an audience "is not in allowed_audiences"',
+      'the workload is not reconciled: a scope of "delegate_clients" is not in the supported scopes, an audience "is not in allowed_audiences", or one of assertions "must not also be a configured resource audience"',
     reportedBy: 'operator',
     consequence: 'does not start',
-    releases: 'from 0.43 on',
+    releases: 'delegate clients from 0.43 on, assertions from 0.45 on',
     threads: [],
   },
   sources: ['decision 3'],
@@ -69,6 +103,28 @@ export const workloadDelegateClientServed = defineRule({
             [end(to, place().audiences, `has ${shortQuote(audience)}`)],
           )
       }
+      if (resourceUrl === undefined) continue
+      for (const { value, place } of assertionPolicies(server, SERVER)) {
+        const other = (value.subjectBindings ?? [])
+          .flatMap((binding) => binding?.allowedResources ?? [])
+          .find((resource) => resource && resource !== resourceUrl && !resource.includes('#'))
+        if (other)
+          yield relatedTo(
+            advice(
+              at.resourceUrl,
+              `is the only resource here; releases refuse ${shortQuote(withoutUserInfo(other))} of an assertion policy of ${nameText(to)}: write the same there`,
+            ),
+            [end(to, place().subjectBindings, 'allows another resource')],
+          )
+        if (value.acceptedAudiences?.includes(resourceUrl))
+          yield relatedTo(
+            advice(
+              at.resourceUrl,
+              `is an accepted audience of assertions in ${nameText(to)}, which releases refuse; name the token endpoint or the issuer there`,
+            ),
+            [end(to, place().acceptedAudiences, 'has the same URL')],
+          )
+      }
     }
   },
   examples: {
@@ -79,6 +135,11 @@ export const workloadDelegateClientServed = defineRule({
         others: [delegating(agent)],
       },
       { title: 'no clients', value: serving({}), others: [delegating()] },
+      {
+        title: 'an assertion for the authorization server, about this workload',
+        value: serving({ audience: resourceUrl, resourceUrl }),
+        others: [asserting(resourceUrl, 'https://auth.example.com')],
+      },
     ],
     invalid: [
       {
@@ -95,6 +156,15 @@ export const workloadDelegateClientServed = defineRule({
         others: [delegating({ ...agent, audiences: ['https://jira.example.com'] })],
         findings: [
           'spec.oidcConfigRef.resourceUrl: is the only audience here; the operator refuses "https://jira.example.com" of a delegate client of MCPExternalAuthConfig "auth": write the same there',
+        ],
+      },
+      {
+        title: 'a slash too many, and an assertion for the workload',
+        value: serving({ audience: resourceUrl, resourceUrl }),
+        others: [asserting(`${resourceUrl}/`, resourceUrl)],
+        findings: [
+          'spec.oidcConfigRef.resourceUrl: is the only resource here; releases refuse "https://mcp.example.com/" of an assertion policy of MCPExternalAuthConfig "auth": write the same there',
+          'spec.oidcConfigRef.resourceUrl: is an accepted audience of assertions in MCPExternalAuthConfig "auth", which releases refuse; name the token endpoint or the issuer there',
         ],
       },
     ],

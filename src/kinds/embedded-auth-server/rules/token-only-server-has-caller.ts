@@ -1,5 +1,5 @@
 import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
-import { isUnreadable } from '../effective.ts'
+import { hasNoProviders, isUnreadable } from '../effective.ts'
 import { agent, server, without } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
@@ -25,8 +25,8 @@ export const tokenOnlyServerHasCaller = defineRule({
   },
   sources: ['decision 3'],
   *check(server, { path }) {
-    const { upstreamProviders, inboundGrants } = server
-    if (!isAbsent(server, 'upstreamProviders') && upstreamProviders?.length !== 0) return
+    const { inboundGrants } = server
+    if (!hasNoProviders(server)) return
     if (!inboundGrants || isUnreadable(server, 'delegateClients') || isUnreadable(server, 'trustedIssuers'))
       return
     const { tokenExchange = {}, jwtBearer = {} } = inboundGrants

@@ -59,7 +59,10 @@ export const subjectProviderChosen = defineRule({
     const kept = new Set(isKept ? configsReached(before, cluster).map(({ config }) => config) : [])
     const providers = new Set(providersOf(value.spec, 'authServerConfig')?.names)
     const decided = new Map<string, ObjectName>()
-    for (const { config, auth: found } of configsReached(value, cluster)) {
+    const isDiscovered = sourceOf(value) === 'discovered'
+    for (const { config, auth: found, at } of configsReached(value, cluster)) {
+      // The operator fills in the first provider for what the VirtualMCPServer names itself.
+      if (isDiscovered && at !== undefined) continue
       if (found === undefined || kept.has(config) || !leavesSubjectProvider(found, cluster.group)) continue
       const written = found.spec?.tokenExchange?.subjectProviderName ?? ''
       // The rule written-subject-provider-exists reports a provider that /mutate wrote and that no longer exists.
@@ -68,10 +71,9 @@ export const subjectProviderChosen = defineRule({
     }
     if (decided.size === 0) return
     const names = namesText([...decided.values()])
-    const detail =
-      sourceOf(value) === 'discovered'
-        ? `set \`subjectProviderName\`, such as ${shortQuote(provider)}, in ${names}: until then vMCP exchanges its own JWT, which identity providers refuse`
-        : `vMCP exchanges the token of the first provider, ${shortQuote(provider)}; to choose another, set \`subjectProviderName\` in ${names}`
+    const detail = isDiscovered
+      ? `set \`subjectProviderName\`, such as ${shortQuote(provider)}, in ${names}: until then vMCP exchanges its own JWT, which identity providers refuse`
+      : `vMCP exchanges the token of the first provider, ${shortQuote(provider)}; to choose another, set \`subjectProviderName\` in ${names}`
     const warning = aboutEach(advice(path.spec.authServerConfig.upstreamProviders, detail), () =>
       Array.from(decided.keys(), (config) => ['subject-provider-chosen', config, provider] as const),
     )
