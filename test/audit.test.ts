@@ -153,6 +153,9 @@ t.test('a namespace that a person named exists', async (t) => {
   await runHere(t, audit.run, ['--kubeconfig', held.kubeconfig, '--namespaces', 'one'])
   const asked = held.asked.map(({ path }) => path).filter((path) => path.startsWith('/api/v1/'))
   t.strictSame([held.asked.length, asked], [KINDS.length, []], 'one that holds something is there')
+  const before = held.asked.length
+  await runHere(t, audit.run, ['--kubeconfig', held.kubeconfig, '--namespaces', 'one,one'])
+  t.equal(held.asked.length - before, KINDS.length, 'one that is named twice is read once')
 })
 
 t.test('policies that are named, where the cluster serves their kind', async (t) => {
