@@ -609,6 +609,26 @@ t.test('beside a cluster the placeholders of the settings are those of files alo
   t.strictSame(await errors('--cluster', '--kubeconfig', kubeconfig), null)
 })
 
+t.test('the API server refuses an object without a name: what is known is said once', async (t) => {
+  const causes = [{ field: 'spec.type', message: 'Unsupported value: "openid"' }]
+  const answer = { kind: 'Status', code: 422, message: 'MCPOIDCConfig is invalid', details: { causes } }
+  const { kubeconfig } = await fakeApiServer(t, 'mcpoidcconfigs', { lists: [page([]), json(422, answer)] })
+  const object = manifest('MCPOIDCConfig', '', { type: 'openid' })
+  writeFileSync(
+    join(folder, 'generated.json'),
+    JSON.stringify({ ...object, metadata: { generateName: 'corporate-' } }),
+  )
+  const { stdout } = await runCli(
+    ['check', '--cluster', '--server-dry-run', '--kubeconfig', kubeconfig, 'generated.json'],
+    { cwd: folder },
+  )
+  t.strictSame(
+    stdout.match(/MCPOIDCConfig \S+: spec\.type/g),
+    ['MCPOIDCConfig corporate-: spec.type'],
+    stdout,
+  )
+})
+
 t.test('wrong usage', async (t) => {
   const rows: [typeof audit, string[], string][] = [
     [audit, ['a.yaml'], 'audit judges what is in the cluster and takes no files; check --cluster does'],
