@@ -20,6 +20,7 @@ import {
 import { API_VERSION, DEFAULT_API_GROUP } from '../src/kinds/index.ts'
 import { DEFAULT_SETTINGS, parseSeveritySetting } from '../src/engine/settings.ts'
 import { ALL_IDS } from '../src/engine/engine-ids.ts'
+import { knownRelease } from '../src/configuration/known-releases.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { planSteps, type Question, type StepsPlan } from '../src/steps/plan.ts'
 import { runCli } from './support/cli.ts'
@@ -70,6 +71,17 @@ const fetching = ({ spec, ...rest }: Other): Other => ({
 })
 const anonymous = gateway('tools', { incomingAuth: { type: 'anonymous' } })
 
+const withMetadata = (object: Other, more: object): Other => ({
+  ...object,
+  metadata: { ...object.metadata, ...more },
+})
+const annotated = (object: Other, annotations: object) => withMetadata(object, { annotations })
+const labelled = (object: Other, labels: object) => withMetadata(object, { labels })
+/** The object as a cluster has it after kubectl has applied the manifest `last`. */
+const appliedBy = (object: Other, last: Other): Other =>
+  annotated(object, {
+    'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(placed([last], 'default')[0]),
+  })
 /** The plan in short: `commit: verb kind/name (version)`. */
 const inShort = ({ steps }: StepsPlan): string[] =>
   steps.map(
@@ -347,6 +359,51 @@ const ROWS: readonly Row[] = [
     new: [group(), backend('jira', 'jira'), injectConfig('jira', 'okta'), providing('entra')],
     steps: [],
     outcome: 'contradiction',
+  },
+  {
+    title: 'a label and an annotation that the new state does not have',
+    old: [labelled(group(), { team: 'a' }), annotated(oidcConfig('corporate'), { why: 'b' })],
+    new: [group(), oidcConfig('corporate')],
+    steps: ['1: update MCPGroup/tools', '1: update MCPOIDCConfig/corporate'],
+  },
+  {
+    title: 'in a cluster: a label is applied anew, another one is gone from the file',
+    old: [
+      appliedBy(labelled(group(), { team: 'a' }), labelled(group(), { team: 'a' })),
+      appliedBy(
+        labelled(oidcConfig('corporate'), { team: 'a' }),
+        labelled(oidcConfig('corporate'), { team: 'a' }),
+      ),
+    ],
+    new: [labelled(group(), { team: 'b' }), oidcConfig('corporate')],
+    steps: ['1: update MCPGroup/tools', '1: update MCPOIDCConfig/corporate'],
+    settings: { isStored: true },
+  },
+  {
+    title: 'in a cluster: a label that somebody else added, and fields that are defaults',
+    old: [
+      labelled(appliedBy(group(), group()), { team: 'a' }),
+      appliedBy(fetching(oidcConfig('corporate')), oidcConfig('corporate')),
+    ],
+    new: [group(), oidcConfig('corporate')],
+    outcome: 'nothing',
+    steps: [],
+    settings: { isStored: true },
+  },
+  {
+    title: 'in a cluster: what somebody edited since the last apply',
+    old: [appliedBy(oidcConfig('corporate', 'https://edited.example.com'), oidcConfig('corporate'))],
+    new: [oidcConfig('corporate')],
+    steps: ['1: update MCPOIDCConfig/corporate'],
+    settings: { isStored: true },
+  },
+  {
+    title: 'in a cluster: the defaults of the CRD',
+    old: [{ ...backend('jira'), spec: { groupRef: { name: 'tools' }, proxyPort: 8080 } }],
+    new: [backend('jira')],
+    outcome: 'nothing',
+    steps: [],
+    settings: { isStored: true, release: knownRelease('0.63') },
   },
   { title: 'nothing', old: [group()], new: [group()], steps: [], outcome: 'nothing', asOne: '' },
 ]

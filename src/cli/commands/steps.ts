@@ -1,12 +1,11 @@
 import { choice, type Environment, text, toggle, UsageError, type Values } from '../../configuration/flags.ts'
 import { CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
-import { deepEqual, isObject, metadataOf, type Resource } from '../../rule/index.ts'
+import type { Resource } from '../../rule/index.ts'
 import type { Release } from '../../release/index.ts'
 import { kindOf, nameOf, type DocumentReading, stateOf } from '../../documents/index.ts'
 import { TOOLS } from '../../steps/commits.ts'
 import { planSteps, type Question } from '../../steps/plan.ts'
 import { itemsOf } from '../../steps/states.ts'
-import { LAST_APPLIED } from '../../steps/versions.ts'
 import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
 import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { leftOutIn } from './exemptions.ts'
@@ -177,7 +176,6 @@ async function overCluster(
       state: after,
       isStored: true,
       isDeleted: (key) => gone.has(key),
-      isApplied,
     },
     installed,
     documents: [documents],
@@ -186,21 +184,5 @@ async function overCluster(
       ...nameless(documents, reading),
       ...(previous === undefined ? [] : [...previous.unread, ...nameless(previous, reading)]),
     ],
-  }
-}
-
-/**
- * Whether kubectl last applied the same spec: then an apply changes nothing, and additional fields of the stored spec
- * are defaults.
- */
-function isApplied(stored: unknown, wanted: unknown): boolean {
-  const { annotations } = metadataOf(stored)
-  const last = isObject(annotations) ? annotations[LAST_APPLIED] : undefined
-  if (typeof last !== 'string' || !isObject(wanted)) return false
-  try {
-    const before: unknown = JSON.parse(last)
-    return isObject(before) && deepEqual(before.spec, wanted.spec)
-  } catch {
-    return false
   }
 }
