@@ -21,6 +21,7 @@ import { API_VERSION, DEFAULT_API_GROUP } from '../src/kinds/index.ts'
 import { DEFAULT_SETTINGS, parseSeveritySetting } from '../src/engine/settings.ts'
 import { ALL_IDS } from '../src/engine/engine-ids.ts'
 import { knownRelease } from '../src/configuration/known-releases.ts'
+import type { Release, ReleaseSchema } from '../src/release/index.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { planSteps, type Question, type StepsPlan } from '../src/steps/plan.ts'
 import { runCli } from './support/cli.ts'
@@ -82,6 +83,25 @@ const appliedBy = (object: Other, last: Other): Other =>
   annotated(object, {
     'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(placed([last], 'default')[0]),
   })
+/** A release whose VirtualMCPServers have one upstream provider at most. */
+const ONE_PROVIDER: Release = {
+  name: 'the installed operator',
+  schemas: new Map([
+    [
+      'VirtualMCPServer',
+      schemaWith({
+        spec: schemaWith({
+          authServerConfig: schemaWith({ upstreamProviders: { type: 'array', maxItems: 1 } }),
+        }),
+      }),
+    ],
+  ]),
+}
+
+function schemaWith(properties: Readonly<Record<string, ReleaseSchema>>): ReleaseSchema {
+  return { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, properties }
+}
+
 /** The plan in short: `commit: verb kind/name (version)`. */
 const inShort = ({ steps }: StepsPlan): string[] =>
   steps.map(
@@ -359,6 +379,15 @@ const ROWS: readonly Row[] = [
     new: [group(), backend('jira', 'jira'), injectConfig('jira', 'okta'), providing('entra')],
     steps: [],
     outcome: 'contradiction',
+  },
+  {
+    title: 'the version with both providers is one that the CRD of the release refuses',
+    old: [group(), backend('jira', 'jira'), injectConfig('jira', 'okta'), providing('okta')],
+    new: [group(), backend('jira', 'jira'), injectConfig('jira', 'entra'), providing('entra')],
+    steps: [],
+    outcome: 'harm',
+    givenUp: /^backend MCPServer jira of VirtualMCPServer default.tools is without credentials [^,]*$/,
+    settings: { release: ONE_PROVIDER },
   },
   {
     title: 'a label and an annotation that the new state does not have',
