@@ -488,6 +488,23 @@ t.test('Argo CD applies a change in waves that is too much for one', (t) => {
   t.end()
 })
 
+t.test('PruneLast=true is one option for all objects of an Application', (t) => {
+  const sides = ['another MCPOIDCConfig', 'the embedded server and its only backend go'].map((title) =>
+    ROWS.filter((row) => row.title.startsWith(title)),
+  )
+  const answerTo = (...rows: readonly Row[]) => {
+    const side = (name: 'old' | 'new') => rows.flatMap((row, i) => placed(row[name], `namespace-${i}`))
+    const { asOne } = planSteps(questionOf({ old: side('old'), new: side('new') }))
+    const { problem, waves, isPruneLast } = asOne.find(({ tool }) => tool === 'argocd') ?? {}
+    return [problem === undefined, waves !== undefined, isPruneLast]
+  }
+  const [[prunedLast], [prunedFirst]] = sides as [[Row], [Row]]
+  t.strictSame(answerTo(prunedLast), [false, true, true])
+  t.strictSame(answerTo(prunedFirst), [true, false, false])
+  t.strictSame(answerTo(prunedLast, prunedFirst), [false, false, false])
+  t.end()
+})
+
 t.test('random pairs: every step is admitted, and nobody loses or gains access', (t) => {
   const random = new RandomStates(5)
   let between = 0

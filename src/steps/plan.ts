@@ -212,11 +212,17 @@ function stepOf(
 function joined(tool: Tool, parts: readonly (Commits | undefined)[]): ToolAnswer {
   const answers = parts.flatMap((part) => part?.asOne.filter((each) => each.tool === tool) ?? [])
   const [failed] = answers.filter(({ problem }) => problem !== undefined)
-  const withWaves = answers.every(({ problem, waves }) => problem === undefined || waves !== undefined)
+  // The sync option is one of the Application: with it, the deletions of all components come last.
+  const isPruneLast = answers.some((answer) => answer.isPruneLast)
+  const withWaves = answers.every(
+    ({ problem, waves, passesPruneLast }) =>
+      (problem === undefined || waves !== undefined) && (!isPruneLast || passesPruneLast),
+  )
   return {
     tool,
     problem: failed?.problem,
     ...(failed !== undefined && withWaves ? { waves: answers.flatMap(({ waves = [] }) => waves) } : {}),
-    isPruneLast: withWaves && answers.some(({ isPruneLast }) => isPruneLast),
+    isPruneLast: withWaves && isPruneLast,
+    passesPruneLast: answers.every((answer) => answer.passesPruneLast),
   }
 }
