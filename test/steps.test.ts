@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,6 +26,7 @@ import type { Release, ReleaseSchema } from '../src/release/index.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { planSteps, type Question, type StepsPlan } from '../src/steps/plan.ts'
 import { runCli } from './support/cli.ts'
+import { fakeApiServer, page } from './support/fake-api-server.ts'
 import { compareWithEveryOrder } from './support/every-order.ts'
 import { checkSteps, placed, questionOf, RandomStates } from './support/step-pairs.ts'
 
@@ -580,6 +582,87 @@ t.test('the command', async (t) => {
   t.match(await run('nameless.yaml', 'old.yaml'), unread)
   for (const args of [['old.yaml'], ['--apply', 'old.yaml', 'new.yaml'], ['--yes', 'old.yaml', 'new.yaml']])
     t.equal((await run(...args)).status, 2, args.join(' '))
+  const meantForOthers = await runCli(['steps', 'old.yaml', 'old.yaml'], {
+    cwd: folder,
+    environment: { VMCP_APPLY: 'true' },
+  })
+  t.equal(meantForOthers.status, 0, 'VMCP_APPLY counts with --cluster alone')
+})
+
+t.test('with --cluster', { skip: process.platform === 'win32' }, async (t) => {
+  const cwd = t.testdir({ one: {}, two: {} })
+  const tools = mkdtempSync(join(tmpdir(), 'vmcp-admission-kubectl-'))
+  t.teardown(() => rmSync(tools, { recursive: true }))
+  writeFileSync(join(tools, 'kubectl'), `#!/bin/sh\ncat > '${tools}/sent'\n`, { mode: 0o755 })
+  const text = (objects: readonly Other[], namespace = 'default') =>
+    placed(objects, namespace)
+      .map((each) => stringify(each))
+      .join('---\n')
+  const write = (name: string, ...given: Parameters<typeof text>) =>
+    writeFileSync(join(cwd, name), text(...given))
+  const runBeside = async (stored: readonly Other[], namespace: string, ...args: string[]) => {
+    const lists = [page(placed(stored, namespace))]
+    const { kubeconfig } = await fakeApiServer(t, `namespaces/${namespace}/mcpoidcconfigs`, { lists })
+    return runCli(['steps', '--cluster', '--kubeconfig', kubeconfig, ...args], {
+      cwd,
+      environment: { PATH: `${tools}:${process.env.PATH ?? ''}` },
+    })
+  }
+
+  write('new.yaml', [oidcConfig('corporate')])
+  const applied = await runBeside(
+    [fetching(oidcConfig('corporate'))],
+    'default',
+    '--apply',
+    '--yes',
+    'new.yaml',
+  )
+  t.match(applied, { status: 0, stderr: /^done: update MCPOIDCConfig default\/corporate$/m })
+  t.match(
+    JSON.parse(readFileSync(join(tools, 'sent'), 'utf8')),
+    { spec: { type: 'inline', inline: {}, jwksAllowPrivateIP: null } },
+    'kubectl removes what it did not write itself only where the manifest has null',
+  )
+
+  write('open.yaml', [oidcConfig('corporate', 'https://${DOMAIN}')])
+  const open = await runBeside([], 'default', '--apply', '--yes', 'open.yaml')
+  t.match(open, {
+    status: 3,
+    stderr:
+      /^open\.yaml:9:13: cannot read: the placeholder \$\{DOMAIN\} is not filled in, and --apply would store it: fill it in with --set DOMAIN=VALUE$/m,
+  })
+  t.equal((await runBeside([], 'default', 'open.yaml')).status, 0)
+  const filled = await runBeside(
+    [],
+    'default',
+    '--apply',
+    '--yes',
+    '--set',
+    'DOMAIN=a.example.com',
+    'open.yaml',
+  )
+  t.equal(filled.status, 0, filled.stderr)
+
+  write('elsewhere.yaml', [oidcConfig('gone')], 'elsewhere')
+  const moved = await runBeside([oidcConfig('gone')], 'elsewhere', '--previous', 'elsewhere.yaml', 'new.yaml')
+  t.match(moved, { status: 0, stdout: /delete MCPOIDCConfig elsewhere\/gone$/m })
+
+  write('one/a.yaml', [oidcConfig('corporate')])
+  write('two/b.yaml', [oidcConfig('gone')])
+  for (const args of [
+    ['init', '--quiet', '--initial-branch=main'],
+    ['add', '.'],
+    ['commit', '--quiet', '-m', 'a'],
+  ])
+    spawnSync('git', ['-c', 'user.email=a@example.com', '-c', 'user.name=a', ...args], { cwd })
+  write('two/b.yaml', [group()])
+  const both = [oidcConfig('corporate'), oidcConfig('gone')]
+  const gone = await runBeside(both, 'default', '--previous', 'git:main', 'one', 'two')
+  t.match(gone, { status: 0, stdout: /delete MCPOIDCConfig default\/gone$/m })
+
+  writeFileSync(join(cwd, 'one/vmcp-admission.yaml'), 'no such setting')
+  t.match(await runBeside([], 'default', 'one', 'two'), { status: 2, stderr: /vmcp-admission\.yaml/ })
+  t.match(await runCli(['plan', '--together', 'one', 'two'], { cwd }), { status: 2 })
 })
 
 t.test('docs/steps.md shows what the command prints', async (t) => {
