@@ -28,7 +28,7 @@ type Result =
 const UNITS_PER_OBJECT = 40
 
 /** The number of budget units that take as long as validating an object by the CRD of a release. */
-const UNITS_PER_VALIDATION = 200
+const UNITS_PER_VALIDATION = 500
 
 /**
  * The states of a cluster between an old and a new one, in which only some objects change. Each state is judged once.
