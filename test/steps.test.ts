@@ -582,7 +582,7 @@ t.test('the command', async (t) => {
   t.match(await run('nameless.yaml', 'old.yaml'), unread)
   for (const args of [['old.yaml'], ['--apply', 'old.yaml', 'new.yaml'], ['--yes', 'old.yaml', 'new.yaml']])
     t.equal((await run(...args)).status, 2, args.join(' '))
-  const meantForOthers = await runCli(['steps', 'old.yaml', 'old.yaml'], {
+  const meantForOthers = await runCli(['steps', 'old.yaml', 'new.yaml'], {
     cwd: folder,
     environment: { VMCP_APPLY: 'true' },
   })
@@ -618,10 +618,16 @@ t.test('with --cluster', { skip: process.platform === 'win32' }, async (t) => {
     'new.yaml',
   )
   t.match(applied, { status: 0, stderr: /^done: update MCPOIDCConfig default\/corporate$/m })
+  const { spec } = JSON.parse(readFileSync(join(tools, 'sent'), 'utf8')) as { spec: unknown }
+  t.strictSame(
+    spec,
+    { ...(oidcConfig('corporate').spec as object), jwksAllowPrivateIP: null },
+    'kubectl removes a field that it did not write only where the manifest has null',
+  )
+  const edited = appliedBy(oidcConfig('corporate', 'https://edited.example.com'), oidcConfig('corporate'))
   t.match(
-    JSON.parse(readFileSync(join(tools, 'sent'), 'utf8')),
-    { spec: { type: 'inline', inline: {}, jwksAllowPrivateIP: null } },
-    'kubectl removes what it did not write itself only where the manifest has null',
+    (await runBeside([edited], 'default', 'new.yaml')).stdout,
+    /update MCPOIDCConfig default\/corporate$/m,
   )
 
   write('open.yaml', [oidcConfig('corporate', 'https://${DOMAIN}')])
