@@ -622,11 +622,7 @@ t.test('the API server refuses an object without a name: what is known is said o
     ['check', '--cluster', '--server-dry-run', '--kubeconfig', kubeconfig, 'generated.json'],
     { cwd: folder },
   )
-  t.strictSame(
-    stdout.match(/MCPOIDCConfig \S+: spec\.type/g),
-    ['MCPOIDCConfig corporate-: spec.type'],
-    stdout,
-  )
+  t.match(stdout, /: 1 error, 0 warnings/, stdout)
 })
 
 t.test('wrong usage', async (t) => {
