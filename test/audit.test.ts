@@ -153,6 +153,9 @@ t.test('a namespace that a person named exists', async (t) => {
   await runHere(t, audit.run, ['--kubeconfig', held.kubeconfig, '--namespaces', 'one'])
   const asked = held.asked.map(({ path }) => path).filter((path) => path.startsWith('/api/v1/'))
   t.strictSame([held.asked.length, asked], [KINDS.length, []], 'one that holds something is there')
+  const before = held.asked.length
+  await runHere(t, audit.run, ['--kubeconfig', held.kubeconfig, '--namespaces', 'one,one'])
+  t.equal(held.asked.length - before, KINDS.length, 'one that is named twice is read once')
 })
 
 t.test('policies that are named, where the cluster serves their kind', async (t) => {
@@ -604,6 +607,22 @@ t.test('beside a cluster the placeholders of the settings are those of files alo
     (await runCli(['check', ...flags, 'gateway.yaml'], { cwd })).stdout.match(/^.*: error: .*$/gm)
   t.strictSame(await errors(), null)
   t.strictSame(await errors('--cluster', '--kubeconfig', kubeconfig), null)
+})
+
+t.test('the API server refuses an object without a name: what is known is said once', async (t) => {
+  const causes = [{ field: 'spec.type', message: 'Unsupported value: "openid"' }]
+  const answer = { kind: 'Status', code: 422, message: 'MCPOIDCConfig is invalid', details: { causes } }
+  const { kubeconfig } = await fakeApiServer(t, 'mcpoidcconfigs', { lists: [page([]), json(422, answer)] })
+  const object = manifest('MCPOIDCConfig', '', { type: 'openid' })
+  writeFileSync(
+    join(folder, 'generated.json'),
+    JSON.stringify({ ...object, metadata: { generateName: 'corporate-' } }),
+  )
+  const { stdout } = await runCli(
+    ['check', '--cluster', '--server-dry-run', '--kubeconfig', kubeconfig, 'generated.json'],
+    { cwd: folder },
+  )
+  t.match(stdout, /: 1 error, 0 warnings/, stdout)
 })
 
 t.test('wrong usage', async (t) => {

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,9 +21,12 @@ import {
 import { API_VERSION, DEFAULT_API_GROUP } from '../src/kinds/index.ts'
 import { DEFAULT_SETTINGS, parseSeveritySetting } from '../src/engine/settings.ts'
 import { ALL_IDS } from '../src/engine/engine-ids.ts'
+import { knownRelease } from '../src/configuration/known-releases.ts'
+import type { Release, ReleaseSchema } from '../src/release/index.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { planSteps, type Question, type StepsPlan } from '../src/steps/plan.ts'
 import { runCli } from './support/cli.ts'
+import { fakeApiServer, page } from './support/fake-api-server.ts'
 import { compareWithEveryOrder } from './support/every-order.ts'
 import { checkSteps, placed, questionOf, RandomStates } from './support/step-pairs.ts'
 
@@ -69,6 +73,36 @@ const fetching = ({ spec, ...rest }: Other): Other => ({
   spec: { ...(spec as object), jwksAllowPrivateIP: true },
 })
 const anonymous = gateway('tools', { incomingAuth: { type: 'anonymous' } })
+
+const withMetadata = (object: Other, more: object): Other => ({
+  ...object,
+  metadata: { ...object.metadata, ...more },
+})
+const annotated = (object: Other, annotations: object) => withMetadata(object, { annotations })
+const labelled = (object: Other, labels: object) => withMetadata(object, { labels })
+/** The object as a cluster has it after kubectl has applied the manifest `last`. */
+const appliedBy = (object: Other, last: Other): Other =>
+  annotated(object, {
+    'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(placed([last], 'default')[0]),
+  })
+/** A release whose VirtualMCPServers have one upstream provider at most. */
+const ONE_PROVIDER: Release = {
+  name: 'the installed operator',
+  schemas: new Map([
+    [
+      'VirtualMCPServer',
+      schemaWith({
+        spec: schemaWith({
+          authServerConfig: schemaWith({ upstreamProviders: { type: 'array', maxItems: 1 } }),
+        }),
+      }),
+    ],
+  ]),
+}
+
+function schemaWith(properties: Readonly<Record<string, ReleaseSchema>>): ReleaseSchema {
+  return { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, properties }
+}
 
 /** The plan in short: `commit: verb kind/name (version)`. */
 const inShort = ({ steps }: StepsPlan): string[] =>
@@ -348,6 +382,60 @@ const ROWS: readonly Row[] = [
     steps: [],
     outcome: 'contradiction',
   },
+  {
+    title: 'the version with both providers is one that the CRD of the release refuses',
+    old: [group(), backend('jira', 'jira'), injectConfig('jira', 'okta'), providing('okta')],
+    new: [group(), backend('jira', 'jira'), injectConfig('jira', 'entra'), providing('entra')],
+    steps: [],
+    outcome: 'harm',
+    givenUp: /^backend MCPServer jira of VirtualMCPServer default.tools is without credentials [^,]*$/,
+    settings: { release: ONE_PROVIDER },
+  },
+  {
+    title: 'a label and an annotation that the new state does not have',
+    old: [labelled(group(), { team: 'a' }), annotated(oidcConfig('corporate'), { why: 'b' })],
+    new: [group(), oidcConfig('corporate')],
+    steps: ['1: update MCPGroup/tools', '1: update MCPOIDCConfig/corporate'],
+  },
+  {
+    title: 'in a cluster: a label is applied anew, another one is gone from the file',
+    old: [
+      appliedBy(labelled(group(), { team: 'a' }), labelled(group(), { team: 'a' })),
+      appliedBy(
+        labelled(oidcConfig('corporate'), { team: 'a' }),
+        labelled(oidcConfig('corporate'), { team: 'a' }),
+      ),
+    ],
+    new: [labelled(group(), { team: 'b' }), oidcConfig('corporate')],
+    steps: ['1: update MCPGroup/tools', '1: update MCPOIDCConfig/corporate'],
+    settings: { isStored: true },
+  },
+  {
+    title: 'in a cluster: a label that somebody else added, and fields that are defaults',
+    old: [
+      labelled(appliedBy(group(), group()), { team: 'a' }),
+      appliedBy(fetching(oidcConfig('corporate')), oidcConfig('corporate')),
+    ],
+    new: [group(), oidcConfig('corporate')],
+    outcome: 'nothing',
+    steps: [],
+    settings: { isStored: true },
+  },
+  {
+    title: 'in a cluster: what somebody edited since the last apply',
+    old: [appliedBy(oidcConfig('corporate', 'https://edited.example.com'), oidcConfig('corporate'))],
+    new: [oidcConfig('corporate')],
+    steps: ['1: update MCPOIDCConfig/corporate'],
+    settings: { isStored: true },
+  },
+  {
+    title: 'in a cluster: the defaults of the CRD',
+    old: [{ ...backend('jira'), spec: { groupRef: { name: 'tools' }, proxyPort: 8080 } }],
+    new: [backend('jira')],
+    outcome: 'nothing',
+    steps: [],
+    settings: { isStored: true, release: knownRelease('0.63') },
+  },
   { title: 'nothing', old: [group()], new: [group()], steps: [], outcome: 'nothing', asOne: '' },
 ]
 
@@ -399,6 +487,23 @@ t.test('Argo CD applies a change in waves that is too much for one', (t) => {
     argo?.waves?.map(({ name, wave }) => `${name} ${wave}`),
     ['own 0', 'build 0', 'auth 1'],
   )
+  t.end()
+})
+
+t.test('PruneLast=true is one option for all objects of an Application', (t) => {
+  const sides = ['another MCPOIDCConfig', 'the embedded server and its only backend go'].map((title) =>
+    ROWS.filter((row) => row.title.startsWith(title)),
+  )
+  const answerTo = (...rows: readonly Row[]) => {
+    const side = (name: 'old' | 'new') => rows.flatMap((row, i) => placed(row[name], `namespace-${i}`))
+    const { asOne } = planSteps(questionOf({ old: side('old'), new: side('new') }))
+    const { problem, waves, isPruneLast } = asOne.find(({ tool }) => tool === 'argocd') ?? {}
+    return [problem === undefined, waves !== undefined, isPruneLast]
+  }
+  const [[prunedLast], [prunedFirst]] = sides as [[Row], [Row]]
+  t.strictSame(answerTo(prunedLast), [false, true, true])
+  t.strictSame(answerTo(prunedFirst), [true, false, false])
+  t.strictSame(answerTo(prunedLast, prunedFirst), [false, false, false])
   t.end()
 })
 
@@ -477,6 +582,93 @@ t.test('the command', async (t) => {
   t.match(await run('nameless.yaml', 'old.yaml'), unread)
   for (const args of [['old.yaml'], ['--apply', 'old.yaml', 'new.yaml'], ['--yes', 'old.yaml', 'new.yaml']])
     t.equal((await run(...args)).status, 2, args.join(' '))
+  const meantForOthers = await runCli(['steps', 'old.yaml', 'new.yaml'], {
+    cwd: folder,
+    environment: { VMCP_APPLY: 'true' },
+  })
+  t.equal(meantForOthers.status, 0, 'VMCP_APPLY counts with --cluster alone')
+})
+
+t.test('with --cluster', { skip: process.platform === 'win32' }, async (t) => {
+  const cwd = t.testdir({ one: {}, two: {} })
+  const tools = mkdtempSync(join(tmpdir(), 'vmcp-admission-kubectl-'))
+  t.teardown(() => rmSync(tools, { recursive: true }))
+  writeFileSync(join(tools, 'kubectl'), `#!/bin/sh\ncat > '${tools}/sent'\n`, { mode: 0o755 })
+  const text = (objects: readonly Other[], namespace = 'default') =>
+    placed(objects, namespace)
+      .map((each) => stringify(each))
+      .join('---\n')
+  const write = (name: string, ...given: Parameters<typeof text>) =>
+    writeFileSync(join(cwd, name), text(...given))
+  const runBeside = async (stored: readonly Other[], namespace: string, ...args: string[]) => {
+    const lists = [page(placed(stored, namespace))]
+    const { kubeconfig } = await fakeApiServer(t, `namespaces/${namespace}/mcpoidcconfigs`, { lists })
+    return runCli(['steps', '--cluster', '--kubeconfig', kubeconfig, ...args], {
+      cwd,
+      environment: { PATH: `${tools}:${process.env.PATH ?? ''}` },
+    })
+  }
+
+  write('new.yaml', [oidcConfig('corporate')])
+  const applied = await runBeside(
+    [fetching(oidcConfig('corporate'))],
+    'default',
+    '--apply',
+    '--yes',
+    'new.yaml',
+  )
+  t.match(applied, { status: 0, stderr: /^done: update MCPOIDCConfig default\/corporate$/m })
+  const { spec } = JSON.parse(readFileSync(join(tools, 'sent'), 'utf8')) as { spec: unknown }
+  t.strictSame(
+    spec,
+    { ...(oidcConfig('corporate').spec as object), jwksAllowPrivateIP: null },
+    'kubectl removes a field that it did not write only where the manifest has null',
+  )
+  const edited = appliedBy(oidcConfig('corporate', 'https://edited.example.com'), oidcConfig('corporate'))
+  t.match(
+    (await runBeside([edited], 'default', 'new.yaml')).stdout,
+    /update MCPOIDCConfig default\/corporate$/m,
+  )
+
+  write('open.yaml', [oidcConfig('corporate', 'https://${DOMAIN}')])
+  const open = await runBeside([], 'default', '--apply', '--yes', 'open.yaml')
+  t.match(open, {
+    status: 3,
+    stderr:
+      /^open\.yaml:9:13: cannot read: the placeholder \$\{DOMAIN\} is not filled in, and --apply would store it: fill it in with --set DOMAIN=VALUE$/m,
+  })
+  t.equal((await runBeside([], 'default', 'open.yaml')).status, 0)
+  const filled = await runBeside(
+    [],
+    'default',
+    '--apply',
+    '--yes',
+    '--set',
+    'DOMAIN=a.example.com',
+    'open.yaml',
+  )
+  t.equal(filled.status, 0, filled.stderr)
+
+  write('elsewhere.yaml', [oidcConfig('gone')], 'elsewhere')
+  const moved = await runBeside([oidcConfig('gone')], 'elsewhere', '--previous', 'elsewhere.yaml', 'new.yaml')
+  t.match(moved, { status: 0, stdout: /delete MCPOIDCConfig elsewhere\/gone$/m })
+
+  write('one/a.yaml', [oidcConfig('corporate')])
+  write('two/b.yaml', [oidcConfig('gone')])
+  for (const args of [
+    ['init', '--quiet', '--initial-branch=main'],
+    ['add', '.'],
+    ['commit', '--quiet', '-m', 'a'],
+  ])
+    spawnSync('git', ['-c', 'user.email=a@example.com', '-c', 'user.name=a', ...args], { cwd })
+  write('two/b.yaml', [group()])
+  const both = [oidcConfig('corporate'), oidcConfig('gone')]
+  const gone = await runBeside(both, 'default', '--previous', 'git:main', 'one', 'two')
+  t.match(gone, { status: 0, stdout: /delete MCPOIDCConfig default\/gone$/m })
+
+  writeFileSync(join(cwd, 'one/vmcp-admission.yaml'), 'no such setting')
+  t.match(await runBeside([], 'default', 'one', 'two'), { status: 2, stderr: /vmcp-admission\.yaml/ })
+  t.match(await runCli(['plan', '--together', 'one', 'two'], { cwd }), { status: 2 })
 })
 
 t.test('docs/steps.md shows what the command prints', async (t) => {

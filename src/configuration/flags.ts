@@ -171,7 +171,7 @@ export const namespaceNames = (help: string): Flag<readonly string[]> => ({
     const names = written.split(',').map((name) => name.trim())
     const wrong = names.find((name) => !isNamespaceName(name))
     if (wrong !== undefined) throw new Error(`'${wrong}' is not the name of a namespace`)
-    return names
+    return [...new Set(names)]
   },
 })
 

@@ -134,5 +134,5 @@ export {
 export type { StoredObject } from './stored.ts'
 export { type Submission, submissionOf } from './submission.ts'
 export type { NewerField } from './unknown-fields.ts'
-export { readVersion } from './yielding.ts'
+export { readVersion, refusedBy } from './yielding.ts'
 export { ALL_DEFAULTS, type Completion, type World } from './world.ts'

@@ -33,7 +33,7 @@ export const breaksRule = (schema: ReleaseSchema, value: unknown): boolean =>
   !ofRules(schema, defaulted(schema, value), { at: [], stored: undefined }).next().done
 
 /** The value as the API server validates it: with defaults, and without nulls in fields that are not nullable. */
-function defaulted(schema: ReleaseSchema | undefined, value: unknown): unknown {
+export function defaulted(schema: ReleaseSchema | undefined, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((item) => defaulted(schema?.items, item))
   if (!isObject(value) || schema === undefined) return value
   const defaults = Object.entries(schema.properties ?? {}).flatMap(([name, field]): [string, unknown][] =>

@@ -20,6 +20,8 @@ export interface ToolAnswer {
   readonly waves?: readonly Wave[]
   /** For Argo CD: whether these sync waves need the sync option PruneLast=true. */
   readonly isPruneLast: boolean
+  /** For Argo CD: whether one commit, with these sync waves if there are any, works with PruneLast=true. */
+  readonly passesPruneLast: boolean
 }
 
 export interface Wave {
@@ -78,11 +80,23 @@ function answerOf(tool: Tool, lattice: Lattice, path: StepPath, documents: Docum
     isTemporary(change) ? [] : [{ of, to: lastOf(change) }],
   )
   const tried = deliver(lattice, lattice.start, orderOf(tool, moves, lattice, documents), new Set())
-  if (tried.problem === undefined) return { tool, problem: undefined, isPruneLast: false }
+  if (tried.problem === undefined) {
+    const isDeletion = isDeletionIn(lattice)
+    const last = [moves.filter((move) => !isDeletion(move)), moves.filter(isDeletion)].flatMap((part) =>
+      orderOf(tool, part, lattice, documents),
+    )
+    const passesPruneLast = deliver(lattice, lattice.start, last, new Set()).problem === undefined
+    return { tool, problem: undefined, isPruneLast: false, passesPruneLast }
+  }
   const problem = problemText(tried.problem, lattice.changes)
   const waves = tool === 'argocd' ? wavesOf(lattice, path) : undefined
-  return { tool, problem, isPruneLast: false, ...waves }
+  return { tool, problem, isPruneLast: false, passesPruneLast: waves !== undefined, ...waves }
 }
+
+const isDeletionIn =
+  ({ changes }: Lattice) =>
+  ({ of, to }: Move): boolean =>
+    changes[of]?.versions[to]?.value === undefined
 
 const nameOf = ({ kind, namespace, name }: ChangedObject): string => `${kind.kind} ${namespace}/${name}`
 
@@ -101,7 +115,7 @@ function wavesOf(
   lattice: Lattice,
   { moves, cost }: StepPath,
 ): { readonly waves: readonly Wave[]; readonly isPruneLast: boolean } | undefined {
-  const isDeletion = ({ of, to }: Move) => lattice.changes[of]?.versions[to]?.value === undefined
+  const isDeletion = isDeletionIn(lattice)
   const firstDeletion = moves.findIndex(isDeletion)
   const written = firstDeletion === -1 ? moves : moves.slice(0, firstDeletion)
   const deleted = moves.slice(written.length)

@@ -7,8 +7,7 @@ import type { ClusterState } from '../state/index.ts'
 import type { DocumentReading } from '../documents/index.ts'
 import { isObject, type Segment, valueAt } from '../rule/index.ts'
 import { readVersion } from '../engine/index.ts'
-import type { Item, StateJudging } from './states.ts'
-import { without } from './versions.ts'
+import { type Item, type StateJudging, without } from './states.ts'
 
 /** The credentials that a VirtualMCPServer sends to a backend. */
 export interface SentCredentials {

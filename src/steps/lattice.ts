@@ -1,6 +1,6 @@
 import type { ClusterState } from '../state/index.ts'
-import { type Judge, type Submission, withChanges } from '../engine/index.ts'
-import { type Finding, isObject, metadataOf } from '../rule/index.ts'
+import { type Judge, refusedBy, type Submission, withChanges } from '../engine/index.ts'
+import { type Finding, findingText, isObject, metadataOf } from '../rule/index.ts'
 import { placeholdersIn } from '../documents/index.ts'
 import { factsOf } from './facts.ts'
 import type { Comparison, Harm } from './harms.ts'
@@ -26,6 +26,9 @@ type Result =
 
 /** The number of budget units that take as long as comparing the effects of a state on one object. */
 const UNITS_PER_OBJECT = 40
+
+/** The number of budget units that take as long as validating an object by the CRD of a release. */
+const UNITS_PER_VALIDATION = 500
 
 /**
  * The states of a cluster between an old and a new one, in which only some objects change. Each state is judged once.
@@ -113,7 +116,7 @@ export class Lattice {
     if (change === undefined) return { node: from }
     this.goTo(from)
     const { reading } = this.#judging
-    const value = change.versions[to]?.value
+    const { is = 'new', value } = change.versions[to] ?? {}
     const stored = from.stored[of]
     const submission: Submission =
       value === undefined
@@ -136,12 +139,30 @@ export class Lattice {
     const written = value === undefined ? [] : this.#judge.complete(submission)
     const { object } = submission
     const after = value === undefined || !isObject(object) ? undefined : withChanges(object, written)
+    // `file` judges by the CRD of the release, and so the new version was judged by it before the search.
+    const isJudged = isFilledLater || is === 'new' || after === undefined
+    const refused = isJudged ? [] : this.#refusedByRelease(change, after, stored)
+    if (refused.length > 0) return { refused }
     return {
       node: nodeOf(
         from.at.map((version, i) => (i === of ? to : version)),
         from.stored.map((each, i) => (i === of ? after : each)),
       ),
     }
+  }
+
+  /** The errors of the release's CRD that the stored object does not have. */
+  #refusedByRelease({ kind: { kind } }: ChangedObject, value: unknown, stored: unknown): readonly Finding[] {
+    const { release } = this.#judging
+    if (release?.schemas.has(kind) !== true) return []
+    const errorsOf = (object: unknown, before?: unknown) => {
+      this.#spent += UNITS_PER_VALIDATION
+      return refusedBy(object, { kind, release, stored: before, unknown: [], known: [] })
+    }
+    const errors = errorsOf(value, stored)
+    if (errors.length === 0 || stored === undefined) return errors
+    const before = new Set(errorsOf(stored).map(findingText))
+    return errors.filter((error) => !before.has(findingText(error)))
   }
 }
 

@@ -28,6 +28,8 @@ export interface PlanStep {
   readonly value: unknown
   /** The stored object before the write; undefined for a creation. */
   readonly before: unknown
+  /** The object that is stored after the write, with what /mutate writes; undefined for a deletion. */
+  readonly after: unknown
 }
 
 /** A harm that the plan does not avoid: it begins after step `after`, and ends with step `until`. */
@@ -169,7 +171,8 @@ function walk(states: TwoStates, order: readonly Placed[]): Pick<StepsPlan, 'ste
     const change = states.changes[move.of]
     const result = lattice.move(node, move)
     if (change === undefined || result.refused !== undefined) return undefined
-    steps.push(stepOf(change, move, { number: i + 1, commit, before: node.stored[move.of] }))
+    const [before, after] = [node, result.node].map(({ stored }) => stored[move.of])
+    steps.push(stepOf(change, move, { number: i + 1, commit, before, after }))
     node = result.node
     const harms = new Map(lattice.harms(node).map((harm) => [harm.text, harm]))
     for (const [text, since] of open) {
@@ -191,13 +194,12 @@ interface Placed {
 function stepOf(
   change: ChangedObject,
   { to }: Move,
-  { number, commit, before }: Pick<PlanStep, 'number' | 'commit' | 'before'>,
+  { before, ...placed }: Pick<PlanStep, 'number' | 'commit' | 'before' | 'after'>,
 ): PlanStep {
   const version = change.versions[to]
   const verb = version?.value === undefined ? 'delete' : before === undefined ? 'create' : 'update'
   return {
-    number,
-    commit,
+    ...placed,
     verb,
     kind: change.kind.kind,
     namespace: change.namespace,
@@ -212,11 +214,17 @@ function stepOf(
 function joined(tool: Tool, parts: readonly (Commits | undefined)[]): ToolAnswer {
   const answers = parts.flatMap((part) => part?.asOne.filter((each) => each.tool === tool) ?? [])
   const [failed] = answers.filter(({ problem }) => problem !== undefined)
-  const withWaves = answers.every(({ problem, waves }) => problem === undefined || waves !== undefined)
+  // The sync option is one of the Application: with it, the deletions of all components come last.
+  const isPruneLast = answers.some((answer) => answer.isPruneLast)
+  const withWaves = answers.every(
+    ({ problem, waves, passesPruneLast }) =>
+      (problem === undefined || waves !== undefined) && (!isPruneLast || passesPruneLast),
+  )
   return {
     tool,
     problem: failed?.problem,
     ...(failed !== undefined && withWaves ? { waves: answers.flatMap(({ waves = [] }) => waves) } : {}),
-    isPruneLast: withWaves && answers.some(({ isPruneLast }) => isPruneLast),
+    isPruneLast: withWaves && isPruneLast,
+    passesPruneLast: answers.every((answer) => answer.passesPruneLast),
   }
 }

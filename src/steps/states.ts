@@ -10,9 +10,17 @@ import {
   type WrittenDefaults,
 } from '../engine/index.ts'
 import { asApplied, kindOf, nameOf, namespaceOf, putAll, type DocumentReading } from '../documents/index.ts'
-import type { Release } from '../release/index.ts'
+import { defaulted, type Release, type ReleaseSchema } from '../release/index.ts'
 
 export type Manifest = Readonly<Record<string, unknown>>
+
+/** The annotation in which kubectl stores the manifest that it applied. */
+export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
+
+/** The object without one of its members. */
+export function without(object: Manifest, name: string): Manifest {
+  return Object.fromEntries(Object.entries(object).filter(([key]) => key !== name))
+}
 
 /** An object of a kind that this project judges. */
 export interface Item {
@@ -123,13 +131,53 @@ export function storedItems(
   return stored
 }
 
-/** Whether an apply of the new value changes the stored spec, or a label or annotation that the new value sets. */
-export function isChanged(old: unknown, now: unknown): boolean {
-  if (!isObject(old) || !isObject(now)) return true
-  if (!deepEqual(old.spec ?? {}, now.spec ?? {})) return true
-  return ['labels', 'annotations'].some((field) => {
-    const [given, stored] = [metadataOf(now)[field], metadataOf(old)[field]]
-    const has = isObject(stored) ? stored : {}
-    return isObject(given) && Object.entries(given).some(([name, text]) => !deepEqual(has[name], text))
+/** Whether the specs differ with the defaults of the CRD, which the API server fills in; none without a schema. */
+export function isOtherSpec(schema: ReleaseSchema | undefined, old: Manifest, now: Manifest): boolean {
+  const [before, after] = [old, now].map(({ spec = {} }) => defaulted(schema, { spec }))
+  return !deepEqual(before, after)
+}
+
+/** Whether an apply changes a label or annotation, or removes one of the manifest that was applied before. */
+export const isOtherMetadata = (stored: Manifest, now: Manifest, appliedBefore: unknown): boolean =>
+  ['labels', 'annotations'].some((field) => {
+    const [has, wanted, had] = [stored, now, appliedBefore].map((each) => {
+      const texts = metadataOf(each)[field]
+      return isObject(texts) ? without(texts, LAST_APPLIED) : {}
+    })
+    return Object.keys({ ...wanted, ...had }).some((name) => !deepEqual(has?.[name], wanted?.[name]))
   })
+
+/** The manifest that kubectl applied last, without nulls; undefined when there is none. */
+export function lastApplied(stored: unknown): unknown {
+  const { annotations } = metadataOf(stored)
+  const text = isObject(annotations) ? annotations[LAST_APPLIED] : undefined
+  try {
+    return typeof text === 'string' ? parsedWithoutNulls(text) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Whether kubectl last applied the same spec and every value of it is stored: then an apply does not change the stored
+ * spec, whose additional fields are defaults.
+ */
+export function isAppliedSpec({ spec: stored }: Manifest, wanted: Manifest, last: unknown): boolean {
+  const spec = parsedWithoutNulls(JSON.stringify(wanted.spec ?? {}))
+  return isObject(last) && deepEqual(last.spec ?? {}, spec) && holds(stored ?? {}, spec)
+}
+
+const parsedWithoutNulls = (text: string): unknown =>
+  JSON.parse(text, (_, value: unknown) => value ?? undefined)
+
+/** Whether the stored value has every part of the wanted one. */
+function holds(stored: unknown, wanted: unknown): boolean {
+  if (Array.isArray(wanted))
+    return (
+      Array.isArray(stored) &&
+      stored.length === wanted.length &&
+      wanted.every((item, i) => holds(stored[i], item))
+    )
+  if (!isObject(wanted)) return deepEqual(stored, wanted)
+  return isObject(stored) && Object.entries(wanted).every(([name, part]) => holds(stored[name], part))
 }

@@ -1,14 +1,18 @@
 import { ALL_COMPARISONS } from '../access/difference/compare.ts'
-import { Budget, deepEqual, findingText } from '../rule/index.ts'
+import { Budget, deepEqual, findingText, isObject } from '../rule/index.ts'
 import type { ClusterState } from '../state/index.ts'
 import type { Component } from './components.ts'
 import { factsOf } from './facts.ts'
 import { Comparison } from './harms.ts'
 import { Lattice } from './lattice.ts'
 import {
-  isChanged,
+  isAppliedSpec,
+  isOtherMetadata,
+  isOtherSpec,
   type Item,
   type Items,
+  lastApplied,
+  type Manifest,
   type StateJudging,
   judgeIn,
   keyOf,
@@ -29,8 +33,6 @@ export interface StatePair extends StateJudging {
   readonly isStored: boolean
   /** Whether an object that only the old state has is deleted. */
   isDeleted(key: string): boolean
-  /** Whether an apply of the new value changes nothing, even if the stored object has more fields. */
-  isApplied?(old: unknown, now: unknown): boolean
 }
 
 /** The old and the new state as the API server stores them, and the changes between them. */
@@ -68,12 +70,11 @@ export class TwoStates implements Component {
   }
 
   #changes(): ChangedObject[] {
-    const { old, new: now, isApplied = () => false } = this.#given
+    const { old, new: now } = this.#given
     return [...new Map([...old, ...now])].flatMap(([key, item]): ChangedObject[] => {
       const [before, after] = [this.#old.get(key), this.#new.get(key)]
       const wanted = now.get(key)?.value
-      if (after !== undefined && !isChanged(before, after)) return []
-      if (after !== undefined && before !== undefined && isApplied(before, wanted)) return []
+      if (isObject(before) && isObject(after) && !this.#isChanged(item, before, after)) return []
       const isSameFile = !this.#given.isStored && deepEqual(old.get(key)?.value, wanted)
       const value = isSameFile && after !== undefined ? namingProvider(after as Item['value']) : wanted
       const words = isSameFile && value !== undefined ? REWRITTEN : ''
@@ -86,6 +87,17 @@ export class TwoStates implements Component {
           : [...versionsBetween(original, last.value), ...interruptions(original)]
       return [{ ...item, key, versions: [first, ...between, last] }]
     })
+  }
+
+  /** Whether an apply of the new manifest changes the stored spec, labels or annotations. */
+  #isChanged(item: Item, before: Manifest, after: Manifest): boolean {
+    const { old, new: now, isStored, release } = this.#given
+    const key = keyOf(item)
+    const wanted = now.get(key)?.value
+    const appliedBefore = isStored ? lastApplied(before) : old.get(key)?.value
+    if (isOtherMetadata(before, after, wanted && appliedBefore)) return true
+    if (!isOtherSpec(release?.schemas.get(item.kind.kind), before, after)) return false
+    return !(isStored && wanted !== undefined && isAppliedSpec(before, wanted, appliedBefore))
   }
 
   /** Adds temporary copies of MCPOIDCConfigs to the changes; false when no copy would help. */

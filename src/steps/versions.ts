@@ -1,5 +1,5 @@
 import { deepEqual, isObject, metadataOf } from '../rule/index.ts'
-import type { Item, Manifest } from './states.ts'
+import { type Item, LAST_APPLIED, type Manifest, without } from './states.ts'
 
 /** A version of an object: the old one, the new one or one between them. Without a value, the object does not exist. */
 export interface Version {
@@ -89,13 +89,6 @@ function asFile(stored: Manifest): Manifest {
   const given = Object.entries(metadata).filter(([, value]) => value !== undefined)
   return { ...without(stored, 'status'), metadata: Object.fromEntries(given) }
 }
-
-/** The object without one of its members. */
-export function without(object: Manifest, name: string): Manifest {
-  return Object.fromEntries(Object.entries(object).filter(([key]) => key !== name))
-}
-
-export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 
 function partsThatDiffer(old: Manifest, now: Manifest): string[] {
   const [before, after] = [old.spec, now.spec].map((spec) => (isObject(spec) ? spec : {}))

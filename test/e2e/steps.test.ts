@@ -64,8 +64,14 @@ async function applied(t: Test, api: ApiServer): Promise<void> {
     return join(folder, name)
   }
   const old = write('old.yaml', state('okta', backend('gone')))
-  const now = write('new.yaml', state('entra'))
+  const labelled = ({ metadata, ...object }: ReturnType<typeof placed>[number]) => ({
+    ...object,
+    metadata: { ...metadata, ...(object.kind === 'MCPGroup' && { labels: { team: 'a' } }) },
+  })
+  const now = write('new.yaml', state('entra').map(labelled))
   await kubectl(api, ['apply', '-f', old])
+  const byHand = { spec: { description: 'by hand' } }
+  await kubectl(api, ['patch', 'MCPGroup', 'tools', '--type=merge', '-p', JSON.stringify(byHand)])
   const binaries = findBinaries()
   const path =
     'missing' in binaries ? '' : `${dirname(binaries.kubectl)}${delimiter}${process.env.PATH ?? ''}`
@@ -87,4 +93,7 @@ async function applied(t: Test, api: ApiServer): Promise<void> {
   t.match(again, { status: 0, stdout: 'no object changes\n' }, again.stderr)
   const stored = await kubectl(api, ['get', 'VirtualMCPServer', 'gateway', '-o', 'json'])
   t.notMatch(stored, /"name": "okta"/)
+  const changed = await kubectl(api, ['get', 'MCPGroup', 'tools', '-o', 'json'])
+  t.match(changed, /"team": "a"/)
+  t.notMatch(changed, /"description"/, 'a field that kubectl did not write is removed too')
 }

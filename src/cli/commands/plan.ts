@@ -67,7 +67,9 @@ export async function planOf({
   environment,
 }: Invocation<typeof PLAN_FLAGS>): Promise<CommandResult<Output>> {
   needCluster(flags.cluster, args, ['kubeconfig', 'namespaces'])
-  const configuration = await openConfiguration(flags['config-file'], positionals.slice(-1))
+  const isOldAndNew = !flags.cluster && !flags.together && positionals.length === 2
+  const judged = isOldAndNew ? positionals.slice(-1) : positionals
+  const configuration = await openConfiguration(flags['config-file'], judged)
   const reading = {
     ...openReading(flags, configuration),
     release: await readRelease(flags, flags['api-group'], configuration),

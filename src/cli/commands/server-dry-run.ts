@@ -12,7 +12,7 @@ import {
   stepsIn,
   valueAt,
 } from '../../rule/index.ts'
-import { holdsPlaceholder, kindOf, namespaceOf, placeholdersIn } from '../../documents/index.ts'
+import { holdsPlaceholder, kindOf, nameOf, placeholdersIn, subjectOf } from '../../documents/index.ts'
 import type { Documents } from '../input/texts.ts'
 import type { Overlay } from '../input/overlay.ts'
 import { addVerdict, IN_CLUSTER, NO_PLACES, type Report } from '../output/report.ts'
@@ -57,12 +57,12 @@ function attemptOf(
   judging: Judging,
   get: Overlay['get'],
 ) {
-  const { name: written } = metadataOf(value)
-  const name = typeof written === 'string' ? written : ''
-  const namespace = namespaceOf(value, judging)
+  const subject = subjectOf(kind.kind, value, judging)
+  const { namespace } = subject
+  const name = nameOf(value)
   const { resourceVersion } = metadataOf(get({ kind: kind.kind, namespace, name }))
   const stored = typeof resourceVersion === 'string' ? resourceVersion : undefined
-  return { kind, namespace, name, object: value, resourceVersion: stored }
+  return { kind, subject, namespace, name, object: value, resourceVersion: stored }
 }
 
 const holdsPlaceholders = (
@@ -80,16 +80,16 @@ function addAnswer(
   report: Report,
 ): void {
   if (answer === undefined) return
-  const { kind, namespace, name, file, document } = attempt
-  const who = `${kind.kind} ${namespace}/${name}`
+  const { subject, file, document } = attempt
+  const { kind, namespace, name } = subject
+  const who = `${kind} ${namespace}/${name}`
   if (typeof answer === 'string' || NOT_JUDGED.has(answer.status) || isForbiddenToUs(answer)) {
     const reason = typeof answer === 'string' ? answer : messageOf(answer)
     report.unread.push({ ...IN_CLUSTER, message: `${who}: the dry run failed: ${reason}` })
     return
   }
   const known = report.findings.filter(
-    (each) =>
-      each.file === file && each.kind === kind.kind && each.name === name && each.namespace === namespace,
+    (each) => each.file === file && each.kind === kind && each.name === name && each.namespace === namespace,
   )
   const findings = findingsOf(answer, document.value).filter(({ error, severity }) => {
     const id = idIn(error.detail)
@@ -97,12 +97,12 @@ function addAnswer(
     return !known.some((each) => each.severity === 'error' && isWithin(each.path, error.at))
   })
   const verdict = judgeIn(judging, 'no cluster').weigh(findings, {
-    ...{ kind: kind.kind, namespace, name },
+    ...subject,
     object: document.value,
     ignores: 'none count',
   })
   const of = ({ error }: Finding) => ({ file, ...document.locate(error.at.map(jsonKey), 'value') })
-  addVerdict(report, verdict, { kind: kind.kind, namespace, name }, { ...NO_PLACES, of })
+  addVerdict(report, verdict, subject, { ...NO_PLACES, of })
 }
 
 /**

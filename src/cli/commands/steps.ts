@@ -1,14 +1,21 @@
 import { choice, type Environment, text, toggle, UsageError, type Values } from '../../configuration/flags.ts'
 import { CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
-import { deepEqual, isObject, metadataOf, type Resource } from '../../rule/index.ts'
+import { isObject, jsonKey, metadataOf, type Resource } from '../../rule/index.ts'
 import type { Release } from '../../release/index.ts'
-import { kindOf, nameOf, type DocumentReading, stateOf } from '../../documents/index.ts'
+import {
+  holdsPlaceholder,
+  kindOf,
+  nameOf,
+  placeholdersIn,
+  type DocumentReading,
+  stateOf,
+} from '../../documents/index.ts'
 import { TOOLS } from '../../steps/commits.ts'
 import { planSteps, type Question } from '../../steps/plan.ts'
 import { itemsOf } from '../../steps/states.ts'
-import { LAST_APPLIED } from '../../steps/versions.ts'
 import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
 import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
+import { nameOfPlaceholder } from '../input/fill.ts'
 import { leftOutIn } from './exemptions.ts'
 import { printLines, printUnread, READING_FLAGS, readOptions, unlessJudged } from '../input/reading.ts'
 import { RELEASE_FLAGS } from '../input/release.ts'
@@ -76,9 +83,11 @@ async function printSteps({
   needCluster(flags.cluster, args, ['kubeconfig', 'previous', 'apply'])
   // VMCP_YES may be set for other commands: only the argument --yes answers the question that --apply asks.
   const yes = args.some((arg) => /^--yes(?:=true)?$/.test(arg))
-  if (yes && !flags.apply) throw new UsageError('--yes needs --apply')
+  // VMCP_APPLY may be set for other runs: without --cluster there is nothing to which the steps could be applied.
+  const apply = flags.apply && flags.cluster
+  if (yes && !apply) throw new UsageError('--yes needs --apply')
   if (flags.write !== '') needEmptyFolder(flags.write)
-  const world = await openWorld(flags, positionals.slice(-1))
+  const world = await openWorld(flags, flags.cluster ? positionals : positionals.slice(-1))
   const { settings, configuration } = world
   const states = flags.cluster
     ? await overCluster(positionals, flags, world, environment)
@@ -87,6 +96,8 @@ async function printSteps({
     leftOutIn(each, states.question.reading, settings, configuration),
   )
   states.unread.push(...unlessJudged(leftOut, flags))
+  if (apply)
+    states.unread.push(...states.documents.flatMap((each) => unfilled(each, states.question.reading)))
   printUnread(states.unread)
   if (states.unread.length > 0) return EXIT.unread
   const progress = progressOn(process.stderr, false)
@@ -101,7 +112,7 @@ async function printSteps({
   progress.end()
   process.stdout.write(PRINTERS[flags.output](plan))
   if (flags.write !== '') writeCommits(plan, flags.write)
-  if (flags.apply) return applySteps(plan, { kubeconfig: flags.kubeconfig, yes }, environment)
+  if (apply) return applySteps(plan, { kubeconfig: flags.kubeconfig, yes }, environment)
   return plan.outcome === 'order' || plan.outcome === 'nothing' ? EXIT.clean : EXIT.findings
 }
 
@@ -123,6 +134,23 @@ const nameless = ({ documents }: Documents, reading: DocumentReading): Unread[] 
       ...{ file, ...document.locate(['metadata'], 'key') },
       message: 'the object has no metadata.name: write one, so that its old and new version can be compared',
     }))
+
+/** An error for each document with a placeholder that is not filled in: `--apply` would store it as it is. */
+const unfilled = ({ documents }: Documents, reading: DocumentReading): Unread[] =>
+  documents.flatMap(({ file, document }) => {
+    const { value } = document
+    const kind = kindOf(value, reading)
+    if (kind === undefined || !isObject(value)) return []
+    const [first] = placeholdersIn(kind, value, reading.placeholders)
+    const isInMetadata = holdsPlaceholder(JSON.stringify(metadataOf(value)), reading.placeholders)
+    if (first === undefined && !isInMetadata) return []
+    const { at = ['metadata'], text } = first ?? {}
+    const what = text === undefined ? 'a placeholder' : `the placeholder ${text}`
+    const name = text === undefined ? 'NAME' : nameOfPlaceholder(text)
+    const how = name === undefined ? 'write its value there' : `fill it in with --set ${name}=VALUE`
+    const message = `${what} is not filled in, and --apply would store it: ${how}`
+    return [{ file, ...document.locate(at.map(jsonKey), 'value'), message }]
+  })
 
 const valuesOf = ({ documents }: Documents): unknown[] => documents.map(({ document }) => document.value)
 
@@ -154,21 +182,22 @@ async function overCluster(
   given: DocumentReading,
   environment: Environment,
 ): Promise<States> {
-  const [first] = names
-  if (first === undefined)
+  if (names.length === 0)
     throw new UsageError('name the files or folders of the new state: steps --cluster FILE|DIRECTORY')
   const options = readOptions(flags, environment)
-  const previous = flags.previous === '' ? undefined : await readState(flags.previous, first, options)
+  const previous = flags.previous === '' ? undefined : await readState(flags.previous, names, options)
   printLines(previous?.notJudged ?? [])
+  const previousValues = previous === undefined ? [] : valuesOf(previous)
   const { documents, live, installed, unread, reading, after } = await openOverlay(
     names,
     options,
     flags,
     given,
     environment,
+    previousValues,
   )
   const stored = live.objects.map(({ value }) => value)
-  const gone = itemsOf(previous === undefined ? [] : valuesOf(previous), reading)
+  const gone = itemsOf(previousValues, reading)
   return {
     question: {
       reading,
@@ -177,7 +206,6 @@ async function overCluster(
       state: after,
       isStored: true,
       isDeleted: (key) => gone.has(key),
-      isApplied,
     },
     installed,
     documents: [documents],
@@ -186,21 +214,5 @@ async function overCluster(
       ...nameless(documents, reading),
       ...(previous === undefined ? [] : [...previous.unread, ...nameless(previous, reading)]),
     ],
-  }
-}
-
-/**
- * Whether kubectl last applied the same spec: then an apply changes nothing, and additional fields of the stored spec
- * are defaults.
- */
-function isApplied(stored: unknown, wanted: unknown): boolean {
-  const { annotations } = metadataOf(stored)
-  const last = isObject(annotations) ? annotations[LAST_APPLIED] : undefined
-  if (typeof last !== 'string' || !isObject(wanted)) return false
-  try {
-    const before: unknown = JSON.parse(last)
-    return isObject(before) && deepEqual(before.spec, wanted.spec)
-  } catch {
-    return false
   }
 }

@@ -23,10 +23,10 @@ export function readRevision(written: string): Revision | undefined {
   return { revision, path }
 }
 
-/** Reads the manifests of a git revision at `path`, which is relative to the working folder. Throws UsageError. */
+/** Reads the manifests of a git revision at these paths, relative to the working folder. Throws UsageError. */
 export async function readRevisionDocuments(
   { revision }: Revision,
-  path: string,
+  paths: readonly string[],
   options: ReadOptions,
 ): Promise<Documents> {
   const repository = openRepository(process.env)
@@ -37,7 +37,8 @@ export async function readRevisionDocuments(
   }
   const { prefix } = repository
   const inRepository = (name: string) => normalized(posix.join(prefix, withSlashes(name)))
-  const folder = inRepository(isAbsolute(path) ? relative('', path) : path)
+  const folders = paths.map((path) => inRepository(isAbsolute(path) ? relative('', path) : path))
+  const isNamed = (name: string) => folders.some((folder) => isWithin(name, folder))
   const read = (names: readonly string[]): Batch =>
     together(
       readFiles(commit, names.map(inRepository)).flatMap((source, i): Batch[] => {
@@ -55,13 +56,13 @@ export async function readRevisionDocuments(
       }),
     )
   const names = [...commit.files.keys()]
-    .filter((name) => isWithin(name, folder))
+    .filter(isNamed)
     .map((name) => posix.relative(prefix, name))
     .filter((name) => isManifest(name) && !options.excluded(name))
-  if (names.length === 0) throw new UsageError(`there is no manifest at ${path} in ${revision}`)
+  if (names.length === 0) throw new UsageError(`there is no manifest at ${paths.join(', ')} in ${revision}`)
   const searched = read(names)
   const listed = await readListed(searched, {
-    covers: (name) => isWithin(inRepository(name), folder),
+    covers: (name) => isNamed(inRepository(name)),
     isExcluded: options.excluded,
     isFile: (name) => Promise.resolve(commit.files.has(inRepository(name))),
     read: (more) => Promise.resolve(read(more)),

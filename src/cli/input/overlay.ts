@@ -15,7 +15,7 @@ import type { LiveCluster, LiveObject, NameInNamespace } from './live/index.ts'
 import type { Release } from '../../release/index.ts'
 import type { GivenSubject, Unread } from '../output/report.ts'
 
-/** A cluster before and after an apply of files; only the namespaces that the files name are read. */
+/** A cluster before and after an apply of files; only the namespaces that documents name are read. */
 export interface Overlay {
   readonly live: LiveCluster
   /** The release installed in the cluster, if the flags request it. */
@@ -40,14 +40,15 @@ export interface ClusterFlags {
 }
 
 /**
- * Reads the namespaces of the documents from the cluster. Documents without a namespace get `given.namespace` or, if
- * it is empty, the namespace of the kubeconfig context. Never throws.
+ * Reads the namespaces of the documents and of the documents `previous` from the cluster. Documents without a namespace
+ * get `given.namespace` or, if it is empty, the namespace of the kubeconfig context. Never throws.
  */
 export async function readOverlay(
   { documents }: Pick<Documents, 'documents'>,
   given: DocumentReading,
   flags: ClusterFlags,
   environment: Environment,
+  previous: readonly unknown[] = [],
 ): Promise<Overlay> {
   const { group } = given
   const { kubeconfig, release = '', crds } = flags
@@ -61,7 +62,8 @@ export async function readOverlay(
     kubeconfig,
     group,
     definitions: crds !== undefined && asksCluster({ release, crds }),
-    namespaces: (own: string) => [...new Set(placesOf(values, readingFor(own)))].filter(isNamespaceName),
+    namespaces: (own: string) =>
+      [...new Set(placesOf([...values, ...previous], readingFor(own)))].filter(isNamespaceName),
     ...(flags['check-secrets'] === true
       ? { secrets: (_: unknown, own: string) => namedIn(values, readingFor(own), secretReferencesOf) }
       : {}),

@@ -11,13 +11,18 @@ export async function readTwoStates(
   options: ReadOptions,
 ): Promise<readonly [old: Documents, now: Documents]> {
   if (old === '-' && now === '-') throw new UsageError('only one of the two can be standard input')
-  return [await readState(old, now, options), await readState(now, old, options)]
+  return [await readState(old, [now], options), await readState(now, [old], options)]
 }
 
-/** Reads one of two states of manifests. A git revision without a path is read at the path of the other state. */
-export async function readState(name: string, other: string, options: ReadOptions): Promise<Documents> {
+/** Reads one of two states of manifests. A git revision without a path is read at the paths of the other state. */
+export async function readState(
+  name: string,
+  others: readonly string[],
+  options: ReadOptions,
+): Promise<Documents> {
   const revision = readRevision(name)
   if (revision === undefined) return readDocuments([name], options)
-  const otherPath = readRevision(other)?.path ?? (existsSync(other) ? other : undefined)
-  return readRevisionDocuments(revision, revision.path ?? otherPath ?? '.', options)
+  const otherPaths = others.flatMap((other) => readRevision(other)?.path ?? (existsSync(other) ? other : []))
+  const paths = revision.path === undefined ? otherPaths : [revision.path]
+  return readRevisionDocuments(revision, paths.length === 0 ? ['.'] : paths, options)
 }

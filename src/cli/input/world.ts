@@ -108,7 +108,7 @@ export async function openFiles(names: readonly string[], options: ReadOptions):
 
 /** Reads the manifests of one state: a file, a folder, or a revision such as `git:main`. Throws UsageError. */
 export async function openState(name: string, options: ReadOptions): Promise<OpenFiles> {
-  const documents = await readState(name, '.', options)
+  const documents = await readState(name, ['.'], options)
   return { documents, unread: unreadIn([documents]) }
 }
 
@@ -125,8 +125,8 @@ export async function openTwoStates(
 }
 
 /**
- * Reads the files, and the cluster to which they would be applied. Prints a note if the release is not known, because
- * the user may not read the CRDs. Throws UsageError.
+ * Reads the files, and the cluster to which they would be applied, also the namespaces of the documents `previous`.
+ * Prints a note if the release is not known, because the user may not read the CRDs. Throws UsageError.
  */
 export async function openOverlay(
   names: readonly string[],
@@ -134,9 +134,10 @@ export async function openOverlay(
   flags: ClusterFlags,
   reading: DocumentReading & { readonly release?: Release | undefined },
   environment: Environment,
+  previous: readonly unknown[] = [],
 ): Promise<OpenFiles & Overlay> {
   const { documents, unread } = await openFiles(names, options)
-  const overlay = await readOverlay(documents, reading, flags, environment)
+  const overlay = await readOverlay(documents, reading, flags, environment, previous)
   printNotes(unknownReleaseNotes(overlay.live, overlay.installed ?? reading.release))
   return { ...overlay, documents, unread: [...overlay.unread, ...unread] }
 }

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { createInterface } from 'node:readline/promises'
 import { type Environment, UsageError } from '../../../configuration/flags.ts'
+import { isObject } from '../../../rule/index.ts'
 import type { PlanStep, StepsPlan } from '../../../steps/plan.ts'
 import { findProgram } from '../../input/program.ts'
 import { counted, EXIT } from '../../output/report.ts'
@@ -58,7 +59,7 @@ async function isAgreed(steps: readonly PlanStep[]): Promise<boolean> {
 
 /** Runs one step with kubectl; returns undefined on success, otherwise the error message of kubectl. */
 function run(
-  { kind, namespace, name, value, before }: PlanStep,
+  { kind, namespace, name, value, before, after }: PlanStep,
   kubeconfig: string,
   environment: Environment,
 ): string | undefined {
@@ -74,7 +75,7 @@ function run(
     kubectl,
     [...cluster, '--namespace', namespace, ...what],
     {
-      input: value === undefined ? '' : JSON.stringify(value),
+      input: value === undefined ? '' : JSON.stringify(withRemovals(value, before, after)),
       encoding: 'utf8',
       env: environment,
     },
@@ -83,4 +84,25 @@ function run(
   // Prints warnings of the webhook, which are on kubectl's standard error.
   if (status === 0 && stderr !== '') process.stderr.write(visibleLines(stderr))
   return status === 0 ? undefined : stderr || stdout
+}
+
+/**
+ * The manifest, with null for each field of its spec that the step removes: kubectl apply removes a field only if it is
+ * null, or if kubectl wrote it.
+ */
+export function withRemovals(value: unknown, before: unknown, after: unknown): unknown {
+  if (!isObject(value) || !isObject(before) || !isObject(after)) return value
+  return { ...value, spec: withNulls(value.spec ?? {}, before.spec, after.spec ?? {}) }
+}
+
+function withNulls(value: unknown, before: unknown, after: unknown): unknown {
+  if (!isObject(value) || !isObject(before) || !isObject(after)) return value
+  const removed = Object.keys(before).filter((name) => !Object.hasOwn(after, name))
+  return Object.fromEntries([
+    ...removed.map((name): [string, unknown] => [name, null]),
+    ...Object.entries(value).map(([name, part]): [string, unknown] => [
+      name,
+      withNulls(part, before[name], after[name]),
+    ]),
+  ])
 }
