@@ -1277,14 +1277,17 @@ const SECOND_LIST: readonly Row[] = [
       '',
       '/oauth/callback/',
       '/OAuth/Callback',
-      '/oauth/callback?a=b',
+      '?a=/oauth/callback',
     ].map((path): Row => ({
       story: '2.1',
       title: `${world.name}: a redirectUri with the path '${path}'`,
       world,
       wrong: (w) => (oidcOf(w).redirectUri = `https://mcp.example.com${path}`),
       finds: ['upstream-redirect-uri-served'],
-      right: [(w) => (oidcOf(w).redirectUri = 'https://mcp.example.com:443/oauth/callback')],
+      right: [
+        (w) => (oidcOf(w).redirectUri = 'https://mcp.example.com:443/oauth/callback'),
+        (w) => (oidcOf(w).redirectUri = 'https://mcp.example.com/oauth/callback?a=b'),
+      ],
     })),
     {
       story: '2.1b',
