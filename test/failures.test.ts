@@ -899,6 +899,19 @@ const ROWS: readonly Row[] = [
   },
   {
     story: 26,
+    title: 'a proxy that gives a key in plain text to anyone',
+    world: awsWorld,
+    wrong: (w) => {
+      w.proxy.spec = {
+        remoteUrl: 'https://api.example.com/mcp',
+        headerForward: { addPlaintextHeaders: { 'X-Api-Key': '0123456789' } },
+      }
+    },
+    finds: ['remote-proxy-callers-authenticated', 'forwarded-credential-in-secret'],
+    right: [set('proxy.spec.headerForward', { addPlaintextHeaders: { 'X-Tenant-Id': 'tools' } })],
+  },
+  {
+    story: 26,
     title: 'a bearer token is sent for anyone',
     world: awsWorld,
     wrong: both(
@@ -1277,14 +1290,17 @@ const SECOND_LIST: readonly Row[] = [
       '',
       '/oauth/callback/',
       '/OAuth/Callback',
-      '/oauth/callback?a=b',
+      '?a=/oauth/callback',
     ].map((path): Row => ({
       story: '2.1',
       title: `${world.name}: a redirectUri with the path '${path}'`,
       world,
       wrong: (w) => (oidcOf(w).redirectUri = `https://mcp.example.com${path}`),
       finds: ['upstream-redirect-uri-served'],
-      right: [(w) => (oidcOf(w).redirectUri = 'https://mcp.example.com:443/oauth/callback')],
+      right: [
+        (w) => (oidcOf(w).redirectUri = 'https://mcp.example.com:443/oauth/callback'),
+        (w) => (oidcOf(w).redirectUri = 'https://mcp.example.com/oauth/callback?a=b'),
+      ],
     })),
     {
       story: '2.1b',
@@ -1692,5 +1708,82 @@ t.test('rows of the second list, by release', async (t) => {
       change(world)
       const found = (await findings(world, ['--release', release])).filter((line) => line.endsWith(`(${id})`))
       t.equal(found.length > 0, said.includes(release), `${title}: ${id} in ${release}`)
+    }
+})
+
+t.test('what a rule says, by release', async (t) => {
+  const roleArn = 'arn:aws:iam::123456789012:role/admin'
+  const passing = (...headers: string[]) => set('gateway.spec.passthroughHeaders', headers)
+  const UP_TO_48 = /: warning: .*"azp" is a string, not a list: up to release 0\.48 no `claim` matches;/
+  const NOT_STARTED = /: warning: .*may not be passed on: the server does not start/
+  const NO_REFERENCE = set('gateway.spec.outgoingAuth', {
+    source: 'discovered',
+    default: { type: 'externalAuthConfigRef' },
+  })
+  const NO_PROVIDER: Change = (w) => {
+    w.gateway.spec.incomingAuth.authzConfig = cedar(PERMIT)
+    Object.assign(E(w), { upstreamProviders: [], inboundGrants: { tokenExchange: {} } })
+  }
+  const rows: [world: () => World, change: Change, id: string, says: Record<string, RegExp | undefined>][] = [
+    [
+      awsWorld,
+      set('aws.spec.awsSts.roleClaim', 'azp'),
+      'role-mapping-claim-shape-fits',
+      { none: UP_TO_48, '0.48': UP_TO_48, '0.50': undefined, '0.63': undefined },
+    ],
+    [
+      awsWorld,
+      set('aws.spec.awsSts.roleClaim', 'scope'),
+      'role-mapping-claim-shape-fits',
+      { '0.63': /: warning: .*up to release 0\.48 no `claim` matches, later only one that is the whole/ },
+    ],
+    [
+      awsWorld,
+      set('aws.spec.awsSts.roleMappings', [{ roleArn }]),
+      'role-mapping-has-condition',
+      { none: /: warning: .*operator refuses/, '0.44': /: error: .*operator refuses/ },
+    ],
+    [
+      gatewayWorld,
+      NO_REFERENCE,
+      'outgoing-auth-default-ref-configured',
+      { none: /: warning: .*does not reconcile/, '0.63': /: error: .*does not reconcile/ },
+    ],
+    [
+      gatewayWorld,
+      passing('authorization'),
+      'passthrough-header-allowed',
+      { none: NOT_STARTED, '0.42': /: warning: .*: from release 0\.43 on/, '0.43': NOT_STARTED },
+    ],
+    [
+      gatewayWorld,
+      passing('Host'),
+      'passthrough-header-allowed',
+      { '0.42': NOT_STARTED, '0.63': NOT_STARTED },
+    ],
+    [
+      gatewayWorld,
+      issuer({ allowedActors: undefined, actorMatcher: 'claims.groups.exists(g, size(g) > 2.0)' }),
+      'actor-matcher-compiles',
+      {
+        none: /: warning: .*, so workloads of releases from 0\.59 do not start/,
+        '0.58': undefined,
+        '0.63': /: warning: .*, so the workload does not start/,
+      },
+    ],
+    [
+      gatewayWorld,
+      NO_PROVIDER,
+      'primary-upstream-provider-chosen',
+      { none: /: warning: .*add a provider/, '0.63': /: warning: .*add a provider/ },
+    ],
+  ]
+  for (const [world, change, id, says] of rows)
+    for (const [release, text] of Object.entries(says)) {
+      const made = world()
+      change(made)
+      const found = (await findings(made, ['--release', release])).filter((line) => line.endsWith(`(${id})`))
+      if (text === undefined) t.strictSame(found, [], `${id} in ${release}`)
+      else t.match(found.join('\n'), text, `${id} in ${release}`)
     }
 })

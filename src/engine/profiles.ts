@@ -43,6 +43,7 @@ export const STRICT: readonly StrictGroup[] = [
       'outgoing-auth-inline-type-resolved',
       'passthrough-header-allowed',
       'primary-upstream-provider-exists',
+      'role-mapping-has-condition',
       'spiffe-client-tls-listener-configured',
       'spiffe-client-trust-domain-configured',
       'token-only-server-has-caller',
@@ -70,12 +71,7 @@ export const STRICT: readonly StrictGroup[] = [
   },
   {
     reason: 'A setting without effect, so that another one counts than the manifest suggests',
-    ids: [
-      'incoming-auth-oidc-config-ref-used',
-      'outgoing-auth-inline-used',
-      'role-mapping-has-condition',
-      'storage-redis-used',
-    ],
+    ids: ['incoming-auth-oidc-config-ref-used', 'outgoing-auth-inline-used', 'storage-redis-used'],
   },
   {
     reason: 'A value with which the workload does not start, or fails at the first use',

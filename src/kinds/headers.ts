@@ -1,3 +1,4 @@
+// cspell:ignore apikey appkey applicationkey authkey secretkey subscriptionkey xatlassiantoken xcsrftoken xxsrftoken csrftoken opsu glpat AKIA ATATT
 import { type Path, pathTo, segmentsOf } from '../rule/index.ts'
 
 /**
@@ -57,3 +58,26 @@ export function* forwardedHeaders(
     if (name !== undefined) yield { name, place: () => at.addHeadersFromSecret.at(i).headerName }
   }
 }
+
+/** Endings of header names that suggest a credential; in lower case, without `-` and `_`. */
+const CREDENTIAL_END =
+  /(?:authorization|cookie|apikey|appkey|applicationkey|accesskey|authkey|secretkey|subscriptionkey|token|secret|password|credential|credentials)$/
+/** Header names that match `CREDENTIAL_END` but carry no credential: Jira needs `X-Atlassian-Token: no-check`. */
+const NO_CREDENTIALS = new Set(['xatlassiantoken', 'xcsrftoken', 'xxsrftoken', 'csrftoken'])
+/** Header values that look like credentials: authorization schemes, and prefixes of API keys of well-known issuers. */
+const CREDENTIAL_VALUE =
+  /^(?:(?:bearer|basic|token|apikey) \S|eyJ[A-Za-z0-9_-]{10}|gh[opsu]_|github_pat_|glpat-|xox[abp]-|sk-[A-Za-z0-9_-]{16}|AKIA[0-9A-Z]{12}|ATATT3)/i
+
+/** Whether a header that a workload adds seems to carry a credential, by the form of its name or of its value. */
+export function holdsCredential(name: string, value: string | undefined): boolean {
+  if (value === '' || RESTRICTED_HEADERS.has(name.toLowerCase())) return false
+  return isForCredentials(name) || (value !== undefined && CREDENTIAL_VALUE.test(value))
+}
+
+function isForCredentials(header: string): boolean {
+  const name = header.slice(0, LONGEST_NAME).toLowerCase().replaceAll('-', '').replaceAll('_', '')
+  return !NO_CREDENTIALS.has(name) && CREDENTIAL_END.test(name)
+}
+
+/** The most characters of a header name that are examined. */
+const LONGEST_NAME = 256

@@ -68,6 +68,7 @@ export { redisAclUsernameConfigured } from './embedded-auth-server/rules/redis-a
 export { redisSentinelConfigConfigured } from './embedded-auth-server/rules/redis-sentinel-config-configured.ts'
 export { redisTlsEnabled } from './embedded-auth-server/rules/redis-tls-enabled.ts'
 export { redisTlsVerified } from './embedded-auth-server/rules/redis-tls-verified.ts'
+export { rotatedHmacSecretLongEnough } from './embedded-auth-server/rules/rotated-hmac-secret-long-enough.ts'
 export { sentinelAddressHostAndPort } from './embedded-auth-server/rules/sentinel-address-host-and-port.ts'
 export { sentinelAddressesOrService } from './embedded-auth-server/rules/sentinel-addresses-or-service.ts'
 export { sentinelDiscoveryConfigured } from './embedded-auth-server/rules/sentinel-discovery-configured.ts'

@@ -7,6 +7,7 @@ import {
   type ObjectName,
   oncePerCluster,
 } from '../rule/index.ts'
+import { grantsWithoutLogin } from '../kinds/embedded-auth-server/effective.ts'
 import type { MCPExternalAuthConfig, MCPOIDCConfig, MCPServer, VirtualMCPServer } from '../kinds/schemas.ts'
 import { nameIn } from './references.ts'
 
@@ -90,7 +91,10 @@ export function addsHeaderFromSecret({ spec }: Workload): boolean {
 /** The names of the upstream providers of an authorization server, in order. */
 export interface Providers {
   readonly names: readonly string[]
-  /** Whether `names` is complete: false when a name is unreadable. */
+  /**
+   * Whether `names` is complete: false when a name is unreadable, and when the list is absent although nobody gets a
+   * token without a login at a provider.
+   */
   readonly complete: boolean
   has(name: string): boolean
 }
@@ -109,7 +113,9 @@ export function providersOf<F extends string>(
   const names = (given ?? [])
     .map((provider) => provider?.name)
     .filter((name): name is string => name !== undefined && name !== '')
-  const complete = given?.length === names.length
+  const isLeftOut =
+    server !== undefined && isAbsent(server, 'upstreamProviders') && grantsWithoutLogin(server)
+  const complete = isLeftOut || given?.length === names.length
   let known: ReadonlySet<string> | undefined
   return { names, complete, has: (name) => (known ??= new Set(names)).has(name) }
 }

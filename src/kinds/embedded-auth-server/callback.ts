@@ -8,9 +8,12 @@ const CALLBACK_PATH = '/oauth/callback'
 /** The callback URL that releases use for a provider without `redirectUri`. */
 export const defaultCallback = (resourceUrl: string): string => withoutEnd(resourceUrl, '/') + CALLBACK_PATH
 
-/** Whether releases serve the login callback at this URL; undefined when it is not an http(s) URL with a host. */
+/**
+ * Whether releases serve the login callback at this URL, whatever its query; undefined when it is not an http(s) URL
+ * with a host.
+ */
 export function servesCallback(url: string): boolean | undefined {
-  return originOf(url) === undefined ? undefined : pathOf(url) === CALLBACK_PATH
+  return originOf(url) === undefined ? undefined : pathOf(url).split('?', 1)[0] === CALLBACK_PATH
 }
 
 /** Whether an absolute URL has a path, other than the root. */

@@ -20,12 +20,14 @@ export function storageType(server: Server): 'memory' | 'redis' | undefined {
   return storage && isAbsent(storage, 'type') ? 'memory' : storage?.type
 }
 
-/** The scopes that are requested from an upstream provider, explicit or default; only OpenID Connect has a default. */
+/**
+ * The scopes that are requested from an upstream provider. With OpenID Connect absent or empty `scopes` mean the
+ * default; OAuth 2.0 has none.
+ */
 export function requestedScopes(provider: Provider, config: 'oidcConfig' | 'oauth2Config') {
-  const { oidcConfig } = provider
-  if (config === 'oidcConfig' && oidcConfig && isAbsent(oidcConfig, 'scopes'))
-    return ['openid', 'offline_access']
-  return provider[config]?.scopes
+  const settings = provider[config]
+  const scopes = settings && isAbsent(settings, 'scopes') ? [] : settings?.scopes
+  return config === 'oidcConfig' && scopes?.length === 0 ? ['openid', 'offline_access'] : scopes
 }
 
 /** Whether the field is present but has a wrong JSON type. */

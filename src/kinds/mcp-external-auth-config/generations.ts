@@ -1,4 +1,5 @@
 import type { CelGoVersion } from '../../cel/index.ts'
+import { compareReleases } from '../../rule/index.ts'
 
 /**
  * How vMCP and the proxies of an operator release choose a caller's role. Sources: pkg/auth/awssts/role_mapper.go of
@@ -29,3 +30,13 @@ export const GENERATIONS: readonly Generation[] = [
   { first: 50, last: 58, roleClaim: 'asList', celGo: '0.32' },
   NEWEST,
 ]
+
+/** The operator releases that contain each version of cel-go, for messages. */
+export const RELEASES_WITH: Readonly<Record<CelGoVersion, string>> = {
+  '0.32': `up to 0.${NEWEST.first - 1}`,
+  '0.33': `from 0.${NEWEST.first}`,
+}
+
+/** The version of cel-go in an operator release such as `0.55`. */
+export const celGoOf = (release: string): CelGoVersion =>
+  compareReleases(release, `0.${NEWEST.first}`) < 0 ? '0.32' : '0.33'

@@ -1,20 +1,10 @@
-// cspell:ignore apikey appkey applicationkey authkey secretkey subscriptionkey xatlassiantoken xcsrftoken xxsrftoken csrftoken opsu glpat AKIA ATATT
 import { advice, defineRule } from '../../rule/index.ts'
-import { RESTRICTED_HEADERS } from '../../kinds/headers.ts'
+import { holdsCredential } from '../../kinds/headers.ts'
 import { MCPRemoteProxy, MCPServerEntry } from '../../kinds/schemas.ts'
 
 const forwarding = (headerForward: object) => ({
   spec: { remoteUrl: 'https://jira.example.com/mcp', headerForward },
 })
-
-/** Endings of header names that suggest a credential; in lower case, without `-` and `_`. */
-const CREDENTIAL_END =
-  /(?:authorization|cookie|apikey|appkey|applicationkey|accesskey|authkey|secretkey|subscriptionkey|token|secret|password|credential|credentials)$/
-/** Header names that match `CREDENTIAL_END` but carry no credential: Jira needs `X-Atlassian-Token: no-check`. */
-const NO_CREDENTIALS = new Set(['xatlassiantoken', 'xcsrftoken', 'xxsrftoken', 'csrftoken'])
-/** Header values that look like credentials: authorization schemes, and prefixes of API keys of well-known issuers. */
-const CREDENTIAL_VALUE =
-  /^(?:(?:bearer|basic|token|apikey) \S|eyJ[A-Za-z0-9_-]{10}|gh[opsu]_|github_pat_|glpat-|xox[abp]-|sk-[A-Za-z0-9_-]{16}|AKIA[0-9A-Z]{12}|ATATT3)/i
 
 const REMEDY =
   'a credential in plain text: everyone who may read this resource sees it; move it to `addHeadersFromSecret`'
@@ -40,11 +30,9 @@ export const forwardedCredentialInSecret = defineRule({
   *check({ spec }, { path }) {
     const headers = spec?.headerForward?.addPlaintextHeaders
     if (headers === undefined) return
-    for (const [name, value] of Object.entries(headers)) {
-      if (value === '' || RESTRICTED_HEADERS.has(name.toLowerCase())) continue
-      if (isForCredentials(name) || (value !== undefined && CREDENTIAL_VALUE.test(value)))
+    for (const [name, value] of Object.entries(headers))
+      if (holdsCredential(name, value))
         yield advice(path.spec.headerForward.addPlaintextHeaders.at(name), `holds ${REMEDY}`)
-    }
   },
   examples: {
     valid: [
@@ -82,11 +70,3 @@ export const forwardedCredentialInSecret = defineRule({
     ],
   },
 })
-
-function isForCredentials(header: string): boolean {
-  const name = header.slice(0, LONGEST_NAME).toLowerCase().replaceAll('-', '').replaceAll('_', '')
-  return !NO_CREDENTIALS.has(name) && CREDENTIAL_END.test(name)
-}
-
-/** The most characters of a header name that are examined. */
-const LONGEST_NAME = 256

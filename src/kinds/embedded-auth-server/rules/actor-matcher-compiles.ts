@@ -1,8 +1,12 @@
 import { defineRule, invalid } from '../../../rule/index.ts'
+import type { CelGoVersion } from '../../mcp-external-auth-config/matcher-verdicts.ts'
+import { celGoOf, RELEASES_WITH } from '../../mcp-external-auth-config/generations.ts'
 import { MATCHER_TYPES } from '../../mcp-external-auth-config/role-mappings.ts'
 import { actorMatchers } from '../actor-matchers.ts'
 import { partner, trusting } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
+
+const WORKLOAD = 'the workload does'
 
 export const actorMatcherCompiles = defineRule({
   id: 'actor-matcher-compiles',
@@ -22,13 +26,15 @@ export const actorMatcherCompiles = defineRule({
   },
   sources: ['decision 3', 'decision 15'],
   *check(server, context) {
+    const { release } = context.cluster
     for (const { text, verdict, place } of actorMatchers(server, context)) {
       const error = verdict.ok ? verdict.refusedBy : verdict
-      if (error !== undefined)
+      const who = verdict.ok ? refusing(verdict.refusedBy?.version, release) : WORKLOAD
+      if (error !== undefined && who !== undefined)
         yield invalid(
           place().actorMatcher,
           text,
-          `${error.line}:${error.column}: ${error.message}, so the workload does not start`,
+          `${error.line}:${error.column}: ${error.message}, so ${who} not start`,
         )
       else if (verdict.ok && !MATCHER_TYPES.has(verdict.type))
         yield invalid(
@@ -79,6 +85,13 @@ export const actorMatcherCompiles = defineRule({
         ],
       },
       {
+        title: 'two types, which the CEL of newer releases does not compare',
+        value: trusting({ ...partner, actorMatcher: 'type([]) == int' }),
+        findings: [
+          'trustedIssuers[0].actorMatcher: Invalid value: "type([]) == int": 1:10: found no matching overload for type(list(dyn)) == type(int), so workloads of releases from 0.59 do not start',
+        ],
+      },
+      {
         title: 'a claim that is not a bool',
         value: trusting({ ...partner, actorMatcher: 'claims.azp' }),
         findings: [
@@ -102,3 +115,13 @@ export const actorMatcherCompiles = defineRule({
     ],
   },
 })
+
+/**
+ * Who does not start with a matcher that only this version of cel-go refuses, as the beginning of a phrase; undefined
+ * when the known release has another version.
+ */
+function refusing(version: CelGoVersion | undefined, release: string | undefined): string | undefined {
+  if (version === undefined) return undefined
+  if (release === undefined) return `workloads of releases ${RELEASES_WITH[version]} do`
+  return celGoOf(release) === version ? WORKLOAD : undefined
+}

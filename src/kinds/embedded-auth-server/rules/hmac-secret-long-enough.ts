@@ -1,15 +1,9 @@
-import { defineRule, dependingOn, end, invalid, relatedTo, shortQuote } from '../../../rule/index.ts'
-import { bytesAt, NAME } from '../../../relations/index.ts'
+import { defineRule } from '../../../rule/index.ts'
 import { server } from '../examples.ts'
+import { secretOf, tooShort } from '../hmac-secrets.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
-const LEAST_BYTES = 32
-const hmac = (text: string) =>
-  ({
-    kind: 'Secret',
-    metadata: { name: 'auth-server' },
-    stringData: { 'hmac-secret': text, 'signing-key': 'k' },
-  }) as never
+const hmac = (text: string) => secretOf({ 'hmac-secret': text, 'signing-key': 'k' })
 
 export const hmacSecretLongEnough = defineRule({
   id: 'hmac-secret-long-enough',
@@ -24,15 +18,8 @@ export const hmacSecretLongEnough = defineRule({
     'decision 22',
   ],
   *check({ hmacSecretRefs }, { path, cluster }) {
-    const { name, key } = hmacSecretRefs?.[0] ?? {}
-    if (name === undefined || key === undefined) return
-    const bytes = bytesAt(cluster, name, key)
-    if (bytes === undefined || bytes >= LEAST_BYTES) return
-    const detail = `this key of the Secret ${shortQuote(name)} holds fewer than ${LEAST_BYTES} bytes, so the server does not start; use 'openssl rand 32'`
-    const named = { kind: 'Secret', name }
-    yield relatedTo(dependingOn(invalid(path.hmacSecretRefs.at(0).key, key, detail), named), [
-      end(named, NAME, 'holds too little'),
-    ])
+    const error = tooShort(hmacSecretRefs?.[0], path.hmacSecretRefs.at(0), cluster, "use 'openssl rand 32'")
+    if (error !== undefined) yield error
   },
   examples: {
     valid: [

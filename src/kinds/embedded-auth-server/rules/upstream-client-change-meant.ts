@@ -1,6 +1,6 @@
 import { advice, defineRule, remembered } from '../../../rule/index.ts'
 import { okta, withOidcConfig, without } from '../examples.ts'
-import { byName, isUnreadable } from '../effective.ts'
+import { byName, isUnreadable, requestedScopes } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
 const NEW_CLIENT =
@@ -26,17 +26,18 @@ export const upstreamClientChangeMeant = defineRule({
   },
   sources: ['decision 3', 'decision 21'],
   *check({ upstreamProviders = [] }, { path, old, memo }) {
-    const before = remembered(memo, byName, old()?.upstreamProviders)
+    const stored = remembered(memo, byName, old()?.upstreamProviders)
     for (let i = 0; i < upstreamProviders.length; i++) {
       const provider = upstreamProviders[i]
-      const earlier = before.get(provider?.name)
+      const earlier = stored.get(provider?.name)
       for (const type of ['oidcConfig', 'oauth2Config'] as const) {
         const [was, is] = [earlier?.[type], provider?.[type]]
-        if (was?.dcrConfig === undefined || is?.dcrConfig === undefined) continue
+        if (!earlier || !provider || was?.dcrConfig === undefined || is?.dcrConfig === undefined) continue
         const here = path.upstreamProviders.at(i)[type]
-        if (!areUnreadable('scopes', was, is) && setOf(was.scopes) !== setOf(is.scopes))
-          yield advice(here.scopes, NEW_CLIENT)
-        if (!areUnreadable('redirectUri', was, is) && (was.redirectUri ?? '') !== (is.redirectUri ?? ''))
+        const [before, after] = [requestedScopes(earlier, type), requestedScopes(provider, type)]
+        if (before && after && setOf(before) !== setOf(after)) yield advice(here.scopes, NEW_CLIENT)
+        const areReadable = !isUnreadable(was, 'redirectUri') && !isUnreadable(is, 'redirectUri')
+        if (areReadable && (was.redirectUri ?? '') !== (is.redirectUri ?? ''))
           yield advice(here.redirectUri, NEW_CLIENT)
       }
     }
@@ -47,6 +48,11 @@ export const upstreamClientChangeMeant = defineRule({
         title: 'the same scopes in another order',
         value: withOidcConfig({ ...registered, scopes: ['offline_access', 'openid'] }),
         old: withOidcConfig(registered),
+      },
+      {
+        title: 'the scopes by default, written',
+        value: withOidcConfig(registered),
+        old: withOidcConfig(without(registered, 'scopes')),
       },
       {
         title: 'other scopes of a client that was registered in advance',
@@ -72,10 +78,4 @@ export const upstreamClientChangeMeant = defineRule({
   },
 })
 
-const areUnreadable = <F extends string>(
-  field: F,
-  ...configs: readonly Readonly<Partial<Record<F, unknown>>>[]
-): boolean => configs.some((config) => isUnreadable(config, field))
-
-const setOf = (scopes: readonly (string | undefined)[] = []): string =>
-  [...new Set(scopes)].toSorted().join(' ')
+const setOf = (scopes: readonly (string | undefined)[]): string => [...new Set(scopes)].toSorted().join(' ')

@@ -36,6 +36,10 @@ export const upstreamRedirectUriServed = defineRule({
         value: withOidc({ redirectUri: 'https://auth.example.com/oauth/callback' }),
       },
       {
+        title: 'the path of the callback, and a query',
+        value: withOidc({ redirectUri: 'https://auth.example.com/oauth/callback?tenant=tools' }),
+      },
+      {
         title: 'on a port of this machine',
         value: withOAuth2({ ...githubConfig, redirectUri: 'http://localhost:8080/oauth/callback' }),
       },

@@ -52,6 +52,13 @@ export const upstreamRefreshMechanismSingle = defineRule({
         ],
       },
       {
+        title: 'both, as an empty list means the default',
+        value: withOidc({ scopes: [], additionalAuthorizationParams: { access_type: 'offline' } }),
+        findings: [
+          "upstreamProviders[0].oidcConfig.additionalAuthorizationParams[access_type]: is a second mechanism for refresh tokens, beside scope 'offline_access'; keep one, or a provider may refuse the login",
+        ],
+      },
+      {
         title: 'both, given',
         value: withOAuth2({
           ...githubConfig,

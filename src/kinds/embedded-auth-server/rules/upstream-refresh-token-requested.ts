@@ -32,7 +32,7 @@ export const upstreamRefreshTokenRequested = defineRule({
       if (mayAskByParameter(config)) continue
       const issuer = config.issuerUrl
       if (issuer === undefined) continue
-      const isAsked = scopes.length === 0 || scopes.includes('offline_access')
+      const isAsked = scopes.includes('offline_access')
       const here = path.upstreamProviders.at(i).oidcConfig
       if (parseUrl(issuer)?.host === 'accounts.google.com')
         yield advice(
@@ -52,6 +52,7 @@ export const upstreamRefreshTokenRequested = defineRule({
     valid: [
       { title: 'the scope', value: withOidc({ scopes: ['openid', 'email', 'offline_access'] }) },
       { title: 'the scopes by default', value: withOidc({}) },
+      { title: 'an empty list, which means the same', value: withOidc({ scopes: [] }) },
       {
         title: 'Google',
         value: withOidc({

@@ -1,4 +1,4 @@
-import { advice, defineRule, isAbsent, shortQuote } from '../../../rule/index.ts'
+import { advice, compareReleases, defineRule, isAbsent, shortQuote } from '../../../rule/index.ts'
 import {
   authServer,
   backend,
@@ -25,7 +25,7 @@ export const roleMappingClaimShapeFits = defineRule({
       'callers get the fallback role, or `no role mapping`; the log has `no such overload` at debug level',
     reportedBy: 'nobody',
     consequence: 'wrong identity',
-    releases: '`claim` up to 0.44, `matcher` in all',
+    releases: '`claim` up to 0.48, `matcher` in all',
     threads: ['stacklok/toolhive#6305'],
   },
   sources: [
@@ -45,13 +45,14 @@ export const roleMappingClaimShapeFits = defineRule({
     if (
       roleClaim !== undefined &&
       TEXT_CLAIMS.has(roleClaim) &&
+      mayMiss(roleClaim, cluster.release) &&
       mappings.some(hasClaim) &&
       !isLacking(roleClaim)
     ) {
       const later = roleClaim === 'scope' ? ', later only one that is the whole string' : ''
       yield advice(
         path.roleClaim,
-        `${shortQuote(roleClaim)} is a string, not a list: up to release 0.44 no \`claim\` matches${later}; use \`matcher\` with claims.${roleClaim}`,
+        `${shortQuote(roleClaim)} is a string, not a list: up to release 0.48 no \`claim\` matches${later}; use \`matcher\` with claims.${roleClaim}`,
       )
     }
     for (const { index, verdict } of factsAbout(awsSts.roleMappings, context).notable) {
@@ -116,7 +117,7 @@ export const roleMappingClaimShapeFits = defineRule({
           ],
         }),
         findings: [
-          'spec.awsSts.roleClaim: "scope" is a string, not a list: up to release 0.44 no `claim` matches, later only one that is the whole string; use `matcher` with claims.scope',
+          'spec.awsSts.roleClaim: "scope" is a string, not a list: up to release 0.48 no `claim` matches, later only one that is the whole string; use `matcher` with claims.scope',
           'spec.awsSts.roleMappings[1].matcher: claims.scope is a string, not a list, so `in` and exists() fail at run time: the mapping is skipped; write == or matches()',
         ],
       },
@@ -124,7 +125,7 @@ export const roleMappingClaimShapeFits = defineRule({
         title: 'the client, as `claim`',
         value: signing({ roleClaim: 'azp', roleMappings: [{ roleArn: role('agent'), claim: 'agent' }] }),
         findings: [
-          'spec.awsSts.roleClaim: "azp" is a string, not a list: up to release 0.44 no `claim` matches; use `matcher` with claims.azp',
+          'spec.awsSts.roleClaim: "azp" is a string, not a list: up to release 0.48 no `claim` matches; use `matcher` with claims.azp',
         ],
       },
       {
@@ -143,6 +144,13 @@ export const roleMappingClaimShapeFits = defineRule({
     ],
   },
 })
+
+/** The first release known to take a string claim as a list of one. */
+const TAKES_STRING_FROM = '0.50'
+
+/** Whether a role claim that is a string may miss a value; one with several values, such as `scope`, in all releases. */
+const mayMiss = (roleClaim: string, release: string | undefined): boolean =>
+  roleClaim === 'scope' || release === undefined || compareReleases(release, TAKES_STRING_FROM) < 0
 
 const hasClaim = (mapping: { readonly claim?: string | undefined } | undefined): boolean =>
   mapping !== undefined && !isAbsent(mapping, 'claim')

@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, outage } from '../../../rule/index.ts'
 import { role, signing } from '../examples.ts'
 import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
@@ -10,16 +10,24 @@ export const roleMappingHasCondition = defineRule({
   reads: [],
   severity: 'warning',
   summary: 'A role mapping has a claim or a matcher.',
-  why: 'Without either there is nothing to match, so the role is never assumed.',
+  why: 'Without either there is nothing to match. The operator refuses the whole configuration, and what uses it does not start.',
+  failure: {
+    symptom: 'Valid=False with "awsSts.roleMappings[0]: exactly one of claim or matcher must be set"',
+    reportedBy: 'operator',
+    consequence: 'does not start',
+    threads: [],
+  },
   sources: [
     { section: '2.4.1', says: 'claim is matched against the claim named by roleClaim.' },
     'decision 14',
   ],
   *check({ spec }, context) {
     for (const index of factsAbout(spec?.awsSts?.roleMappings, context).neither)
-      yield advice(
-        context.path.spec.awsSts.roleMappings.at(index),
-        'matches no caller; set `claim` or `matcher`',
+      yield outage(
+        advice(
+          context.path.spec.awsSts.roleMappings.at(index),
+          'the operator refuses the configuration with this mapping; set `claim` or `matcher`',
+        ),
       )
   },
   examples: {
@@ -38,7 +46,9 @@ export const roleMappingHasCondition = defineRule({
       {
         title: 'a mapping with neither',
         value: signing({ roleMappings: [{ roleArn: role('admin') }] }),
-        findings: ['spec.awsSts.roleMappings[0]: matches no caller; set `claim` or `matcher`'],
+        findings: [
+          'spec.awsSts.roleMappings[0]: the operator refuses the configuration with this mapping; set `claim` or `matcher`',
+        ],
       },
     ],
   },

@@ -7,6 +7,7 @@ import {
   getAuthConfig,
   stsConfig,
 } from '../../../relations/index.ts'
+import { holdsCredential } from '../../headers.ts'
 import { MCPRemoteProxy } from '../schema.ts'
 
 const using = (config: string) => ({ spec: { externalAuthConfigRef: { name: config } } })
@@ -14,16 +15,12 @@ const using = (config: string) => ({ spec: { externalAuthConfigRef: { name: conf
 const REMEDY =
   'the proxy sends it for callers without a token too; set `oidcConfigRef`, so that they need one'
 
-/**
- * By type of MCPExternalAuthConfig: the effect when the proxy validates no tokens of callers. With type awsSts the
- * proxy then reads no claims from tokens, and uses the claims of a local user for every caller; the text assumes that
- * no role mapping matches these claims.
- */
+/** By type of MCPExternalAuthConfig: the effect when the proxy validates no tokens of callers. */
 const CONSEQUENCES: ReadonlyMap<string, string> = new Map([
   ['bearerToken', `holds a fixed token: ${REMEDY}`],
   [
     'awsSts',
-    'gives every caller the fallback role, because the proxy reads no claims without `oidcConfigRef`; set it',
+    'gives every caller the same role, by the claims of a local user in place of those of the token; set `oidcConfigRef`',
   ],
   [
     'tokenExchange',
@@ -60,9 +57,13 @@ export const remoteProxyCallersAuthenticated = defineRule({
         ),
         [end(authConfigNamed(name), AUTH_CONFIG.spec.type, 'has this type')],
       )
-    const headers = spec.headerForward?.addHeadersFromSecret ?? []
-    if (headers.length > 0)
-      yield advice(path.spec.headerForward.addHeadersFromSecret, `holds a fixed credential: ${REMEDY}`)
+    const { addHeadersFromSecret = [], addPlaintextHeaders = {} } = spec.headerForward ?? {}
+    const here = path.spec.headerForward
+    if (addHeadersFromSecret.length > 0)
+      yield advice(here.addHeadersFromSecret, `holds a fixed credential: ${REMEDY}`)
+    for (const [header, value] of Object.entries(addPlaintextHeaders))
+      if (holdsCredential(header, value))
+        yield advice(here.addPlaintextHeaders.at(header), `holds a fixed credential: ${REMEDY}`)
   },
   examples: {
     valid: [
@@ -86,6 +87,10 @@ export const remoteProxyCallersAuthenticated = defineRule({
         value: { spec: { ...using('jira').spec, oidcConfigRef: { name: 'corporate', audience: 'jira' } } },
         others: [exchangeConfig('jira')],
       },
+      {
+        title: 'a header that is no credential',
+        value: { spec: { headerForward: { addPlaintextHeaders: { 'X-Tenant-Id': 'tools' } } } },
+      },
     ],
     invalid: [
       {
@@ -101,7 +106,7 @@ export const remoteProxyCallersAuthenticated = defineRule({
         value: using('aws'),
         others: [stsConfig('aws')],
         findings: [
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" gives every caller the fallback role, because the proxy reads no claims without `oidcConfigRef`; set it',
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" gives every caller the same role, by the claims of a local user in place of those of the token; set `oidcConfigRef`',
         ],
       },
       {
@@ -125,6 +130,13 @@ export const remoteProxyCallersAuthenticated = defineRule({
         },
         findings: [
           'spec.headerForward.addHeadersFromSecret: holds a fixed credential: the proxy sends it for callers without a token too; set `oidcConfigRef`, so that they need one',
+        ],
+      },
+      {
+        title: 'an API key in plain text for everybody',
+        value: { spec: { headerForward: { addPlaintextHeaders: { 'X-Api-Key': '0123456789' } } } },
+        findings: [
+          'spec.headerForward.addPlaintextHeaders[X-Api-Key]: holds a fixed credential: the proxy sends it for callers without a token too; set `oidcConfigRef`, so that they need one',
         ],
       },
     ],

@@ -1,6 +1,8 @@
-import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, outage } from '../../../rule/index.ts'
 import { outgoing } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
+
+const NOT_RECONCILED = 'the operator does not reconcile the VirtualMCPServer with it'
 
 export const outgoingAuthDefaultRefConfigured = defineRule({
   id: 'outgoing-auth-default-ref-configured',
@@ -9,7 +11,14 @@ export const outgoingAuthDefaultRefConfigured = defineRule({
   reads: [],
   severity: 'warning',
   summary: 'The default strategy names the MCPExternalAuthConfig to use.',
-  why: 'Backends that are not listed are contacted without credentials, as if there were no default.',
+  why: 'Backends that are not listed are contacted without credentials, as if there were no default. With `type: externalAuthConfigRef` the operator does not reconcile the VirtualMCPServer, whatever the source.',
+  failure: {
+    symptom:
+      'the VirtualMCPServer is not reconciled: "failed to convert default backend auth: … externalAuthConfigRef type requires externalAuthConfigRef field"',
+    reportedBy: 'operator',
+    consequence: 'does not start',
+    threads: [],
+  },
   sources: [
     { section: '2.2', says: 'A default reference exists at outgoingAuth.default.externalAuthConfigRef.' },
     {
@@ -19,14 +28,13 @@ export const outgoingAuthDefaultRefConfigured = defineRule({
     'decision 10',
   ],
   *check({ spec }, { path }) {
-    const fallback = spec?.outgoingAuth?.default
-    if (spec?.outgoingAuth?.source !== 'inline' || !fallback) return
-    if (!isAbsent(fallback, 'externalAuthConfigRef')) return
-    const isEmpty = Object.keys(fallback).length === 0
-    // Operator releases have a field `type` in `default`, as in `backends`; the specification does not.
-    const isReference = 'type' in fallback && fallback.type === 'externalAuthConfigRef'
-    if (isEmpty || isReference)
-      yield advice(path.spec.outgoingAuth.default, 'does nothing; set `externalAuthConfigRef` or remove it')
+    const { source, default: fallback } = spec?.outgoingAuth ?? {}
+    if (!fallback || !isAbsent(fallback, 'externalAuthConfigRef')) return
+    const at = path.spec.outgoingAuth.default
+    if (fallback.type === 'externalAuthConfigRef')
+      yield outage(advice(at, `${NOT_RECONCILED}; set \`externalAuthConfigRef\` or remove it`))
+    else if (source === 'inline' && Object.keys(fallback).length === 0)
+      yield advice(at, 'does nothing; set `externalAuthConfigRef` or remove it')
   },
   examples: {
     valid: [
@@ -40,6 +48,13 @@ export const outgoingAuthDefaultRefConfigured = defineRule({
         title: 'an empty default',
         value: outgoing({ source: 'inline', default: {} }),
         findings: ['spec.outgoingAuth.default: does nothing; set `externalAuthConfigRef` or remove it'],
+      },
+      {
+        title: 'the type of releases without a reference, although it is not used',
+        value: outgoing({ source: 'discovered', default: { type: 'externalAuthConfigRef' } }),
+        findings: [
+          `spec.outgoingAuth.default: ${NOT_RECONCILED}; set \`externalAuthConfigRef\` or remove it`,
+        ],
       },
     ],
   },

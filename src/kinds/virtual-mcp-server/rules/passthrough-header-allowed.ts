@@ -1,12 +1,14 @@
-import { defineRule, invalid } from '../../../rule/index.ts'
+import { compareReleases, defineRule, invalid } from '../../../rule/index.ts'
 import { server } from '../examples.ts'
 import { isHeaderName, RESTRICTED_HEADERS } from '../../headers.ts'
 import { passedHeaders } from '../passed-headers.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
-/** Headers that carry credentials of the client, change the route or fake the origin of a request. */
-const REFUSED = new Set([...RESTRICTED_HEADERS, 'authorization', 'cookie'])
+/** Headers that carry credentials of the client; releases before `CREDENTIALS_REFUSED_FROM` take them. */
+const CREDENTIALS = new Set(['authorization', 'cookie'])
+const CREDENTIALS_REFUSED_FROM = '0.43'
 const NOT_SENT = 'may not be passed on: the server does not start with it; remove it'
+const NOT_SENT_LATER = `may not be passed on: from release ${CREDENTIALS_REFUSED_FROM} on the server does not start with it; remove it`
 
 export const passthroughHeaderAllowed = defineRule({
   id: 'passthrough-header-allowed',
@@ -26,11 +28,14 @@ export const passthroughHeaderAllowed = defineRule({
     threads: ['stacklok/toolhive#6394', 'stacklok/toolhive#6235'],
   },
   sources: ['decision 3', 'decision 21'],
-  *check({ spec }) {
+  *check({ spec }, { cluster: { release } }) {
     const [headers, place] = passedHeaders(spec)
+    const takesCredentials = release !== undefined && compareReleases(release, CREDENTIALS_REFUSED_FROM) < 0
     for (const [i, name] of headers.entries()) {
       if (name === undefined) continue
-      if (REFUSED.has(name.toLowerCase())) yield invalid(place.at(i), name, NOT_SENT)
+      if (CREDENTIALS.has(name.toLowerCase()))
+        yield invalid(place.at(i), name, takesCredentials ? NOT_SENT_LATER : NOT_SENT)
+      else if (RESTRICTED_HEADERS.has(name.toLowerCase())) yield invalid(place.at(i), name, NOT_SENT)
       else if (!isHeaderName(name))
         yield invalid(
           place.at(i),

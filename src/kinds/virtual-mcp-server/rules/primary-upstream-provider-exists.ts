@@ -1,5 +1,6 @@
 import { advice, defineRule, nearest, shortQuote } from '../../../rule/index.ts'
 import { authServer, chosenProvider, gatewayOf, providersOf, withPolicies } from '../../../relations/index.ts'
+import { agent } from '../../embedded-auth-server/examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 export const primaryUpstreamProviderExists = defineRule({
@@ -60,6 +61,20 @@ export const primaryUpstreamProviderExists = defineRule({
         }),
         findings: [
           'spec.authServerConfig.primaryUpstreamProvider: no upstream provider is named "octa", so with policies the VirtualMCPServer stays Failed; did you mean "okta"',
+        ],
+      },
+      {
+        title: 'no provider, because clients get tokens without a login',
+        value: gatewayOf({
+          authServerConfig: {
+            issuer: 'https://auth.example.com',
+            delegateClients: [agent],
+            primaryUpstreamProvider: 'okta',
+          },
+          incomingAuth: withPolicies(),
+        }),
+        findings: [
+          'spec.authServerConfig.primaryUpstreamProvider: no upstream provider is named "okta", so with policies the VirtualMCPServer stays Failed; there is none',
         ],
       },
       {

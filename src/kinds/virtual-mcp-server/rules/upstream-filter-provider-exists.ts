@@ -1,5 +1,6 @@
 import { advice, defineRule, type FieldError, type Path, shortQuote } from '../../../rule/index.ts'
 import { authServer, gatewayOf, providersOf } from '../../../relations/index.ts'
+import { agent } from '../../embedded-auth-server/examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 const STAFF = { groups: ['staff'], upstreamProviders: ['github'] }
@@ -54,6 +55,16 @@ export const upstreamFilterProviderExists = defineRule({
         title: 'one provider',
         value: gatewayOf({
           authServerConfig: authServer('okta'),
+          authServerUpstreamFilter: { rules: [STAFF] },
+        }),
+        findings: [
+          'spec.authServerUpstreamFilter: needs `authServerConfig` with at least two upstream providers to choose from, or the API server refuses the resource; add them, or remove the filter',
+        ],
+      },
+      {
+        title: 'no provider, because clients get tokens without a login',
+        value: gatewayOf({
+          authServerConfig: { issuer: 'https://auth.example.com', delegateClients: [agent] },
           authServerUpstreamFilter: { rules: [STAFF] },
         }),
         findings: [

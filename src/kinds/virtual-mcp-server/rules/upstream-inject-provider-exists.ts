@@ -8,6 +8,7 @@ import {
   REACHED_KINDS,
   unservedBy,
 } from '../../../relations/index.ts'
+import { agent } from '../../embedded-auth-server/examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 export const upstreamInjectProviderExists = defineRule({
@@ -69,6 +70,16 @@ export const upstreamInjectProviderExists = defineRule({
         ],
         findings: [
           'spec.authServerConfig.upstreamProviders: Not found: "octa": MCPExternalAuthConfig "jira" has it as upstreamInject.providerName; did you mean "okta"; used by MCPRemoteProxy "wiki" and MCPServer "jira"',
+        ],
+      },
+      {
+        title: 'no provider, because clients get tokens without a login',
+        value: gatewayOf({
+          authServerConfig: { issuer: 'https://auth.example.com', delegateClients: [agent] },
+        }),
+        others: [backend('jira', 'jira'), injectConfig('jira', 'okta')],
+        findings: [
+          'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" has it as upstreamInject.providerName; used by MCPServer "jira"',
         ],
       },
       {
