@@ -385,6 +385,11 @@ void t.test('priorities, order, the role claim and the fallback count', (t) => {
     2,
     'a matcher that does not compile',
   )
+  t.same(
+    compared(config([a]), config([a, { roleArn: role('two') }])).map(([, now]) => now),
+    [undefined, undefined],
+    'a mapping without a condition: no workload starts with it',
+  )
   t.end()
 })
 
