@@ -7,6 +7,9 @@ import fc from 'fast-check'
 import t from 'tap'
 import { RE2JS } from '@bufbuild/re2'
 import { compareChoices } from '../src/access/difference/compare.ts'
+import type { Entry } from '../src/access/difference/entries.ts'
+import { differenceOf, outcomesFor } from '../src/access/difference/states.ts'
+import { type CallerTokens, UNKNOWN_TOKENS } from '../src/access/role/caller-tokens.ts'
 import { judge } from '../src/library/index.ts'
 import type { Claims } from '../src/access/role/claims.ts'
 import { isTrueFor, roleChoice } from '../src/access/difference/role-choice.ts'
@@ -408,12 +411,31 @@ void t.test('who may exchange tokens of a trusted issuer', (t) => {
 })
 
 void t.test('the comparison ends at its bound and says so', (t) => {
-  const { undecided } = compareChoices(
-    roleChoice(matching('claims.sub == "a"'), NEWEST),
-    roleChoice(matching('claims.sub == "b"'), NEWEST),
-    { budget: new Budget(5) },
-  )
-  t.match(undecided, [{ access: '', why: /bound/ }])
+  const entryFor = (matcher: string, callerTokens: CallerTokens): Entry => ({
+    ...{ kind: 'MCPExternalAuthConfig', namespace: 'default', name: 'aws', document: 0 },
+    ...{ at: ['spec', 'awsSts'], key: 'awsSts', settings: matcher, callerTokens },
+    choice: (selection) => roleChoice(matching(matcher), selection),
+  })
+  const old = entryFor('claims.sub == "a"', UNKNOWN_TOKENS)
+  const now = entryFor('claims.sub == "b"', UNKNOWN_TOKENS)
+  const issued = entryFor('claims.sub == "b"', { ...UNKNOWN_TOKENS, lacks: (claim) => claim === 'groups' })
+  for (const units of [5, 0]) {
+    const { undecided } = compareChoices(old.choice(NEWEST), now.choice(NEWEST), {
+      budget: new Budget(units),
+    })
+    t.match(undecided, [{ access: '', why: /bound/ }])
+    t.match(
+      grantsOf(now.choice(NEWEST), () => true, { budget: new Budget(units) }),
+      [{ answer: { is: 'not decided' } }],
+    )
+    t.match(differenceOf({ old, new: issued }, [NEWEST], new Budget(units)), {
+      changes: [],
+      undecided: [{ access: '', why: /another issuer/ }],
+    })
+  }
+  t.match(outcomesFor({ old, new: now }, { sub: 'a' }, [NEWEST], new Budget(0)), [
+    { oldOutcome: undefined, newOutcome: undefined, undecided: /budget/ },
+  ])
   t.end()
 })
 
@@ -559,6 +581,9 @@ spec:
         roleArn: arn:aws:iam::123456789012:role/admin
 `
 
+/** A pattern that RE2 takes, and that is too large to be evaluated here. */
+const LARGE = 'claims.name.matches("^[\\\\p{L} ]{1,64}$")'
+
 /** Two trusted issuers of one URL, the first of which lets these actors exchange tokens. */
 const ISSUERS = (actors: string) => `apiVersion: toolhive.stacklok.dev/v1beta1
 kind: MCPExternalAuthConfig
@@ -583,6 +608,19 @@ void t.test('the command', async (t) => {
   await writeFile(join(cwd, 'smile.yaml'), now.replace('role/admin', 'role/😀'))
   await writeFile(join(cwd, 'issuers.yaml'), ISSUERS('ci'))
   await writeFile(join(cwd, 'more-issuers.yaml'), ISSUERS('ci, deploy'))
+  const own = 'allowedActors: [ci] }\n'
+  const moved = `    inboundGrants:
+      tokenExchange: { issuerPolicies: [{ issuerRef: a, allowedActors: [ci] }] }
+`
+  await writeFile(join(cwd, 'moved-issuers.yaml'), ISSUERS('ci').replace(`, ${own}`, ' }\n') + moved)
+  await writeFile(join(cwd, 'named-issuers.yaml'), ISSUERS('ci').replace(own, `actorMatcher: '${LARGE}' }\n`))
+  await writeFile(join(cwd, 'names.yaml'), YAML(LARGE))
+  await writeFile(join(cwd, 'name.json'), '{"name":"Bob","azp":"ci"}')
+  await writeFile(join(cwd, 'twice.yaml'), `${now}---\n${old}`)
+  const generated = (text: string, name: string) => text.replace('name: aws', `generateName: ${name}`)
+  const team = generated(old, 'team-')
+  await writeFile(join(cwd, 'generated.yaml'), `${generated(old, 'aws-')}---\n${team}`)
+  await writeFile(join(cwd, 'more-generated.yaml'), `${generated(now, 'aws-')}---\n${team}`)
   await writeFile(join(cwd, 'other.yaml'), 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n')
   const run = (...args: string[]) => runCli(['access', ...args], { cwd })
   const rows: readonly (readonly [args: readonly string[], status: number, said: RegExp])[] = [
@@ -615,7 +653,35 @@ void t.test('the command', async (t) => {
       0,
       /gains: exchange[^]*before: no exchange[^]*1 of 2 configurations/,
     ],
+    [
+      ['issuers.yaml', 'moved-issuers.yaml'],
+      0,
+      /^no difference for any caller, proved for 2 configurations$/m,
+    ],
     [['old.yaml', 'smile.yaml', '--deny-new', '*😀'], 1, /^denied/m],
+    [['names.yaml', 'names.yaml', '--deny-new', '*'], 0, /^no difference for any caller, proved/m],
+    [['old.yaml', 'names.yaml', '--deny-new', '*'], 1, /^denied/m],
+    [
+      ['old.yaml', 'names.yaml', '--claims', 'name.json'],
+      0,
+      /^ {4}after: not decided: a regular expression that is too large\n {4}before: arn\S+reader/m,
+    ],
+    [
+      ['named-issuers.yaml', 'issuers.yaml', '--claims', 'name.json'],
+      0,
+      /^ {4}after: exchange of .*\n {4}before: not decided: a regular/m,
+    ],
+    [
+      ['old.yaml', 'names.yaml', '--claims', 'name.json', '--output', 'json'],
+      0,
+      /"same": false,[^]*"by": "not decided"\n *},\n *"undecided": "a regular/,
+    ],
+    [['old.yaml', 'twice.yaml'], 0, /^no difference for any caller, proved for 1 configuration$/m],
+    [
+      ['generated.yaml', 'more-generated.yaml'],
+      0,
+      /^MCPExternalAuthConfig default\/aws-: [^]*^access differs in 1 of 2 configurations$/m,
+    ],
     [
       ['--who', '*:role/admin', 'old.yaml'],
       0,

@@ -4,6 +4,7 @@ import {
   type Literal,
   type Program,
   programOf,
+  type Spend,
   type Value,
   type ClaimsWorld,
 } from '../../cel/index.ts'
@@ -174,9 +175,9 @@ const outcomeOf = (mapping: ReadMapping): Outcome => ({ access: mapping.roleArn,
 /** Whether the matcher is true for these claims; false when it fails or is not a bool. Throws OutOfBudget. */
 export function isTrueFor(program: Program, claims: Value, budget?: Budget): boolean {
   const within = bounded(LIMITS, Infinity, () => 0)
-  const spend = (cost: number) => {
+  const spend: Spend = (cost, work = cost / 4) => {
     within(cost)
-    budget?.spend(cost / 4)
+    budget?.spend(work)
   }
   try {
     return evaluate(program.expr, { ...program, claims, spend }) === true
