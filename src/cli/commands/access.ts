@@ -182,7 +182,7 @@ function textOf(report: AccessReport, states: States, output: Output): string {
         findings: accessFindings(report, (entry) => states.placeOf(entry)),
         unread: report.unread,
         notJudged: states.notJudged,
-        notes: [],
+        notes: states.notes,
       })
   }
 }
