@@ -435,6 +435,9 @@ void t.test('the comparison ends at its bound and says so', (t) => {
       undecided: [{ access: '', why: /another issuer/ }],
     })
   }
+  const { changes, undecided: open } = differenceOf({ old, new: issued }, [NEWEST], new Budget(1_000_000))
+  t.ok(changes.length > 0, 'what examples show of callers with other tokens')
+  t.match(open, [{ access: '', why: /another issuer/ }], 'and that others may change as well')
   t.match(outcomesFor({ old, new: now }, { sub: 'a' }, [NEWEST], new Budget(0)), [
     { oldOutcome: undefined, newOutcome: undefined, undecided: /budget/ },
   ])
