@@ -7,6 +7,9 @@ import fc from 'fast-check'
 import t from 'tap'
 import { RE2JS } from '@bufbuild/re2'
 import { compareChoices } from '../src/access/difference/compare.ts'
+import type { Entry } from '../src/access/difference/entries.ts'
+import { differenceOf, outcomesFor } from '../src/access/difference/states.ts'
+import { type CallerTokens, UNKNOWN_TOKENS } from '../src/access/role/caller-tokens.ts'
 import { judge } from '../src/library/index.ts'
 import type { Claims } from '../src/access/role/claims.ts'
 import { isTrueFor, roleChoice } from '../src/access/difference/role-choice.ts'
@@ -14,6 +17,7 @@ import { grantsOf } from '../src/access/difference/grants.ts'
 import { programOf } from '../src/cel/reason/program.ts'
 import { fromJson, type Value } from '../src/cel/evaluate/values.ts'
 import { delegationChoice } from '../src/access/difference/delegation-choice.ts'
+import { kindNamed } from '../src/kinds/index.ts'
 import { GENERATIONS, NEWEST } from '../src/kinds/mcp-external-auth-config/generations.ts'
 import { type Literal, Solver } from '../src/cel/reason/solver.ts'
 import { Budget } from '../src/rule/budget.ts'
@@ -31,6 +35,7 @@ import {
 } from '../src/cel/reason/texts.ts'
 import { CALLERS, checkPair, type PairCounts, RandomConfigs } from './support/access-pairs.ts'
 import { runCli } from './support/cli.ts'
+import { fakeApiServer, page } from './support/fake-api-server.ts'
 
 /** `npm run prove:access` compares 100,000. */
 const PAIRS = 200
@@ -385,6 +390,11 @@ void t.test('priorities, order, the role claim and the fallback count', (t) => {
     2,
     'a matcher that does not compile',
   )
+  t.same(
+    compared(config([a]), config([a, { roleArn: role('two') }])).map(([, now]) => now),
+    [undefined, undefined],
+    'a mapping without a condition: no workload starts with it',
+  )
   t.end()
 })
 
@@ -403,12 +413,34 @@ void t.test('who may exchange tokens of a trusted issuer', (t) => {
 })
 
 void t.test('the comparison ends at its bound and says so', (t) => {
-  const { undecided } = compareChoices(
-    roleChoice(matching('claims.sub == "a"'), NEWEST),
-    roleChoice(matching('claims.sub == "b"'), NEWEST),
-    { budget: new Budget(5) },
-  )
-  t.match(undecided, [{ access: '', why: /bound/ }])
+  const entryFor = (matcher: string, callerTokens: CallerTokens): Entry => ({
+    ...{ kind: 'MCPExternalAuthConfig', namespace: 'default', name: 'aws', document: 0 },
+    ...{ at: ['spec', 'awsSts'], key: 'awsSts', settings: matcher, callerTokens },
+    choice: (selection) => roleChoice(matching(matcher), selection),
+  })
+  const old = entryFor('claims.sub == "a"', UNKNOWN_TOKENS)
+  const now = entryFor('claims.sub == "b"', UNKNOWN_TOKENS)
+  const issued = entryFor('claims.sub == "b"', { ...UNKNOWN_TOKENS, lacks: (claim) => claim === 'groups' })
+  for (const units of [5, 0]) {
+    const { undecided } = compareChoices(old.choice(NEWEST), now.choice(NEWEST), {
+      budget: new Budget(units),
+    })
+    t.match(undecided, [{ access: '', why: /bound/ }])
+    t.match(
+      grantsOf(now.choice(NEWEST), () => true, { budget: new Budget(units) }),
+      [{ answer: { is: 'not decided' } }],
+    )
+    t.match(differenceOf({ old, new: issued }, [NEWEST], new Budget(units)), {
+      changes: [],
+      undecided: [{ access: '', why: /another issuer/ }],
+    })
+  }
+  const { changes, undecided: open } = differenceOf({ old, new: issued }, [NEWEST], new Budget(1_000_000))
+  t.ok(changes.length > 0, 'what examples show of callers with other tokens')
+  t.match(open, [{ access: '', why: /another issuer/ }], 'and that others may change as well')
+  t.match(outcomesFor({ old, new: now }, { sub: 'a' }, [NEWEST], new Budget(0)), [
+    { oldOutcome: undefined, newOutcome: undefined, undecided: /budget/ },
+  ])
   t.end()
 })
 
@@ -554,6 +586,9 @@ spec:
         roleArn: arn:aws:iam::123456789012:role/admin
 `
 
+/** A pattern that RE2 takes, and that is too large to be evaluated here. */
+const LARGE = 'claims.name.matches("^[\\\\p{L} ]{1,64}$")'
+
 /** Two trusted issuers of one URL, the first of which lets these actors exchange tokens. */
 const ISSUERS = (actors: string) => `apiVersion: toolhive.stacklok.dev/v1beta1
 kind: MCPExternalAuthConfig
@@ -578,6 +613,19 @@ void t.test('the command', async (t) => {
   await writeFile(join(cwd, 'smile.yaml'), now.replace('role/admin', 'role/😀'))
   await writeFile(join(cwd, 'issuers.yaml'), ISSUERS('ci'))
   await writeFile(join(cwd, 'more-issuers.yaml'), ISSUERS('ci, deploy'))
+  const own = 'allowedActors: [ci] }\n'
+  const moved = `    inboundGrants:
+      tokenExchange: { issuerPolicies: [{ issuerRef: a, allowedActors: [ci] }] }
+`
+  await writeFile(join(cwd, 'moved-issuers.yaml'), ISSUERS('ci').replace(`, ${own}`, ' }\n') + moved)
+  await writeFile(join(cwd, 'named-issuers.yaml'), ISSUERS('ci').replace(own, `actorMatcher: '${LARGE}' }\n`))
+  await writeFile(join(cwd, 'names.yaml'), YAML(LARGE))
+  await writeFile(join(cwd, 'name.json'), '{"name":"Bob","azp":"ci"}')
+  await writeFile(join(cwd, 'twice.yaml'), `${now}---\n${old}`)
+  const generated = (text: string, name: string) => text.replace('name: aws', `generateName: ${name}`)
+  const team = generated(old, 'team-')
+  await writeFile(join(cwd, 'generated.yaml'), `${generated(old, 'aws-')}---\n${team}`)
+  await writeFile(join(cwd, 'more-generated.yaml'), `${generated(now, 'aws-')}---\n${team}`)
   await writeFile(join(cwd, 'other.yaml'), 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n')
   const run = (...args: string[]) => runCli(['access', ...args], { cwd })
   const rows: readonly (readonly [args: readonly string[], status: number, said: RegExp])[] = [
@@ -610,7 +658,35 @@ void t.test('the command', async (t) => {
       0,
       /gains: exchange[^]*before: no exchange[^]*1 of 2 configurations/,
     ],
+    [
+      ['issuers.yaml', 'moved-issuers.yaml'],
+      0,
+      /^no difference for any caller, proved for 2 configurations$/m,
+    ],
     [['old.yaml', 'smile.yaml', '--deny-new', '*😀'], 1, /^denied/m],
+    [['names.yaml', 'names.yaml', '--deny-new', '*'], 0, /^no difference for any caller, proved/m],
+    [['old.yaml', 'names.yaml', '--deny-new', '*'], 1, /^denied/m],
+    [
+      ['old.yaml', 'names.yaml', '--claims', 'name.json'],
+      0,
+      /^ {4}after: not decided: a regular expression that is too large\n {4}before: arn\S+reader/m,
+    ],
+    [
+      ['named-issuers.yaml', 'issuers.yaml', '--claims', 'name.json'],
+      0,
+      /^ {4}after: exchange of .*\n {4}before: not decided: a regular/m,
+    ],
+    [
+      ['old.yaml', 'names.yaml', '--claims', 'name.json', '--output', 'json'],
+      0,
+      /"same": false,[^]*"by": "not decided"\n *},\n *"undecided": "a regular/,
+    ],
+    [['old.yaml', 'twice.yaml'], 0, /^no difference for any caller, proved for 1 configuration$/m],
+    [
+      ['generated.yaml', 'more-generated.yaml'],
+      0,
+      /^MCPExternalAuthConfig default\/aws-: [^]*^access differs in 1 of 2 configurations$/m,
+    ],
     [
       ['--who', '*:role/admin', 'old.yaml'],
       0,
@@ -644,6 +720,8 @@ void t.test('the command', async (t) => {
     t.equal(ran.status, status, `${args.join(' ')} ${ran.stderr}`)
     t.match(ran.stdout, said, args.join(' '))
   }
+  const twice = await run('old.yaml', 'twice.yaml')
+  t.equal(twice.stderr, 'twice.yaml:4:9: note: comes again in twice.yaml:17; only the last one counts\n')
   const { stdout } = await run('old.yaml', 'new.yaml', '--output', 'json')
   t.match(JSON.parse(stdout), {
     compared: 1,
@@ -700,6 +778,9 @@ const behind = (providers: readonly string[], awsSts: object, kind = 'MCPServerE
     .map((each) => JSON.stringify(each))
     .join('\n---\n')
 }
+/** The same with `inline` as the source of the gateway's outgoing authentication. */
+const inline = (stream: string) =>
+  stream.replace('"groupRef":', '"outgoingAuth":{"source":"inline"},"groupRef":')
 /** The MCPOIDCConfig by which the proxy checks tokens, of this issuer. */
 const checkedBy = (issuer: string) =>
   `\n---\n${JSON.stringify({
@@ -734,6 +815,21 @@ void t.test('callers who can exist, and whose token goes to STS', async (t) => {
       behind(['okta', 'google'], { fallbackRoleArn: role('a') }),
       behind(['google', 'okta'], { fallbackRoleArn: role('a') }),
       /token: VirtualMCPServer vmcp sends STS the access token of google \(the first provider\)\n {4}before: the access token of okta/,
+    ],
+    [
+      'the provider has another issuer',
+      behind(['okta'], { fallbackRoleArn: role('a') }),
+      behind(['okta'], { fallbackRoleArn: role('a') }).replace(
+        'okta.example.com',
+        'ann:hush@okta.example.org',
+      ),
+      /sends STS the access token of okta \(the first provider\), of https:\/\/\*{3}@okta\.example\.org\n {4}before: .*, of https:\/\/okta\.example\.com\n/,
+    ],
+    [
+      'the proxy checks tokens of another issuer',
+      behind([], { fallbackRoleArn: role('a') }, 'MCPRemoteProxy') + checkedBy('https://a.example.com'),
+      behind([], { fallbackRoleArn: role('a') }, 'MCPRemoteProxy') + checkedBy('https://b.example.com'),
+      /token: MCPRemoteProxy s3 sends STS the token of the caller, of https:\/\/b\.example\.com\n/,
     ],
     [
       'groups that never arrive',
@@ -790,6 +886,12 @@ void t.test('callers who can exist, and whose token goes to STS', async (t) => {
       /sends STS no token: it has no provider octa\n {4}before: the access token of okta/,
     ],
     [
+      'another provider is the first, for a backend that an inline gateway does not list',
+      inline(behind(['okta', 'google'], { fallbackRoleArn: role('a') })),
+      inline(behind(['google', 'okta'], { fallbackRoleArn: role('a') })),
+      /token: VirtualMCPServer vmcp sends STS the access token of google \(the first provider\)/,
+    ],
+    [
       'a provider without a server',
       behind([], { fallbackRoleArn: role('a') }),
       behind([], { subjectProviderName: 'okta', fallbackRoleArn: role('a') }),
@@ -818,8 +920,14 @@ void t.test('callers who can exist, and whose token goes to STS', async (t) => {
     t.match(stdout, said, title)
     if (not !== undefined) t.notMatch(stdout, not, title)
   }
-  const denying = await runCli(['access', '0.old.yaml', '0.new.yaml', '--deny-new', '*:role/admin'], { cwd })
-  t.equal(denying.status, 1, 'whom IAM trusts by the other token is not known')
+  const isDenied = async (title: string) => {
+    const i = rows.findIndex(([each]) => each === title)
+    const names = [`${i}.old.yaml`, `${i}.new.yaml`]
+    const { status } = await runCli(['access', ...names, '--deny-new', '*:role/nothing'], { cwd })
+    return status === 1
+  }
+  t.ok(await isDenied('another provider is named'), 'whom IAM trusts by the other token is not known')
+  t.ok(await isDenied('an embedded server comes'), 'an example of one change proves nothing of others')
   const json = await runCli(['access', '0.old.yaml', '0.new.yaml', '--output', 'json'], { cwd })
   t.match(JSON.parse(json.stdout), {
     verdict: 'different',
@@ -829,10 +937,10 @@ void t.test('callers who can exist, and whose token goes to STS', async (t) => {
   t.match(markdown.stdout, /^- token: VirtualMCPServer vmcp sends STS/m)
   const sarif = await runCli(['access', '1.old.yaml', '1.new.yaml', '--output', 'sarif'], { cwd })
   t.match(sarif.stdout, /VirtualMCPServer vmcp sends STS/)
-  const who = await runCli(['access', '--who', '*admin', '2.old.yaml'], { cwd })
+  const who = await runCli(['access', '--who', '*admin', '4.old.yaml'], { cwd })
   t.match(who.stdout, /nobody, proved: no caller satisfies it; VirtualMCPServer vmcp issues the tokens/)
   await written('ann.json', '{"sub":"ann","groups":["admins"],"email":"ann@example.com"}')
-  const one = await runCli(['role', '--config', '3.new.yaml', '--claims', 'ann.json'], { cwd })
+  const one = await runCli(['role', '--config', '5.new.yaml', '--claims', 'ann.json'], { cwd })
   t.match(one.stdout, /^role: \S+admin \(roleMappings\[1\]\)$/m)
   t.match(
     one.stdout,
@@ -842,9 +950,63 @@ void t.test('callers who can exist, and whose token goes to STS', async (t) => {
     one.stdout,
     /^note: claims\.groups left out: VirtualMCPServer vmcp issues the tokens of its callers: they have/m,
   )
-  const callers = await runCli(['access', '2.old.yaml', '3.new.yaml', '--claims', 'ann.json'], { cwd })
+  const callers = await runCli(['access', '4.old.yaml', '5.new.yaml', '--claims', 'ann.json'], { cwd })
   t.match(callers.stdout, /moves: \S+admin \(roleMappings\[1\]\)\n {4}before: \S+reader/)
   t.end()
+})
+
+void t.test('what files change in a cluster', async (t) => {
+  const cwd = await mkdtemp(join(tmpdir(), 'access-'))
+  t.teardown(() => rm(cwd, { recursive: true }))
+  const objectsOf = (stream: string) =>
+    stream.split('\n---\n').map((text) => {
+      const each = JSON.parse(text) as { kind: string; metadata: { name: string } }
+      return { ...each, metadata: { ...each.metadata, namespace: 'default' } }
+    })
+  const awsSts = claimed('admins')
+  const stored = objectsOf(behind(['okta', 'google'], awsSts))
+  const { kubeconfig } = await fakeApiServer(t, 'toolhive', {
+    lists: [
+      (response) => {
+        const plural = (response.req.url ?? '').replace(/\?.*/, '').split('/').at(-1)
+        page(stored.filter(({ kind }) => kindNamed.get(kind)?.plural === plural))(response)
+      },
+    ],
+  })
+  const rows: readonly (readonly [
+    title: string,
+    object: object | undefined,
+    status: number,
+    said: RegExp,
+  ])[] = [
+    [
+      'the order of the providers of the gateway',
+      objectsOf(behind(['google', 'okta'], awsSts))[0],
+      1,
+      /^MCPExternalAuthConfig default\/aws: spec\.awsSts\n {2}token: .* of google \(the first provider\)\n {4}before: .* of okta/,
+    ],
+    ['nothing', stored[0], 0, /^nothing decides access by claims here$/m],
+    ['the same roles', stored[2], 0, /^no difference for any caller, proved for 1 configuration$/m],
+    [
+      'no roles any more',
+      objectsOf(behind([], {}).replace('"type":"awsSts","awsSts":{}', '"type":"unauthenticated"'))[2],
+      0,
+      /^MCPExternalAuthConfig default\/aws: spec\.awsSts, which is removed\n {2}loses: no role/,
+    ],
+    [
+      'a gateway without a server',
+      objectsOf(behind([], awsSts))[0],
+      1,
+      /^MCPExternalAuthConfig default\/aws: [^]*not decided: .*callers bring tokens of another issuer/,
+    ],
+  ]
+  for (const [title, object, status, said] of rows) {
+    await writeFile(join(cwd, 'file.yaml'), JSON.stringify(object))
+    const args = ['access', '--cluster', '--kubeconfig', kubeconfig, 'file.yaml', '--deny-new', '*']
+    const ran = await runCli(args, { cwd })
+    t.equal(ran.status, status, `${title}: ${ran.stderr}`)
+    t.match(ran.stdout, said, title)
+  }
 })
 
 void t.test('a revision in git is the old state', async (t) => {

@@ -23,7 +23,8 @@ type Spec = Readonly<Record<string, unknown>>
 
 const READING = { group: DEFAULT_API_GROUP, namespace: 'default', strict: false }
 const named = (kind: string, name: string, spec: unknown) => resourceOf(kind, spec, { name })
-const plansIn = (objects: readonly unknown[]): Plan[] => plansOf(stateOf(objects, READING))
+const plansIn = (objects: readonly unknown[], release?: string): Plan[] =>
+  plansOf(stateOf(objects, READING), undefined, release)
 
 const group = named('MCPGroup', 'tools', {})
 const member = (name: string, config?: unknown, kind = 'MCPServer') =>
@@ -73,8 +74,8 @@ const header = (headerName: unknown) => ({
 })
 
 /** The one backend of the one VirtualMCPServer. */
-function backendOf(objects: readonly unknown[]): Outgoing {
-  const [backend] = plansIn(objects)[0]?.backends ?? []
+function backendOf(objects: readonly unknown[], release?: string): Outgoing {
+  const [backend] = plansIn(objects, release)[0]?.backends ?? []
   if (backend === undefined) throw new Error('no backend')
   return backend
 }
@@ -446,12 +447,19 @@ const BEARER = { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'a'
 const FIRST_NOTE =
   'releases exchange the vMCP-issued JWT where a discovered token exchange has no subjectProviderName'
 
-/** Where releases do otherwise with a configuration: of the VirtualMCPServer, the configuration, and the notes. */
-const NOTES: readonly (readonly [string, Spec, Spec, readonly string[]])[] = [
+/** Where releases do otherwise: of the VirtualMCPServer, the configuration, the notes, and the release, if known. */
+const NOTES: readonly (readonly [string, Spec, Spec, readonly string[], string?])[] = [
   ['a provider that is filled in', server('okta'), exchange(), [FIRST_NOTE]],
   ['a provider that is named', server('okta'), exchange({ subjectProviderName: 'okta' }), []],
   ['no embedded server', {}, exchange(), []],
   ['filled in inline', { ...server('okta'), ...inline({ default: ref('jira') }) }, exchange(), []],
+  [
+    'filled in inline for a reference of the backend',
+    { ...server('okta'), ...inline({}) },
+    exchange(),
+    [],
+    '0.63',
+  ],
   [
     'a header of its own',
     {},
@@ -480,9 +488,9 @@ const NOTES: readonly (readonly [string, Spec, Spec, readonly string[]])[] = [
 ]
 
 t.test('where releases do otherwise', async (t) => {
-  for (const [title, spec, written, notes] of NOTES) {
+  for (const [title, spec, written, notes, release] of NOTES) {
     const objects = [group, member('jira', 'jira'), config('jira', written), gateway(spec)]
-    t.same(backendOf(objects).notes, notes, title)
+    t.same(backendOf(objects, release).notes, notes, title)
   }
 })
 

@@ -451,12 +451,12 @@ t.test('the role, and the outcome of each mapping', async (t) => {
       },
       { groups },
       [
-        'none: the workload does not start because of roleMappings[1], roleMappings[2], roleMappings[3]',
-        '0 noMatch: never: it has neither a claim nor a matcher (releases do not start with it)',
+        'none: the workload does not start because of roleMappings[0], roleMappings[1], roleMappings[2], roleMappings[3], roleMappings[4]',
+        '0 refused: it has neither a claim nor a matcher',
         '1 refused: it has both a claim and a matcher',
         '2 refused: it is not a mapping',
         '3 refused: it has no roleArn',
-        '4 noMatch: never: it has neither a claim nor a matcher (releases do not start with it)',
+        '4 refused: it has neither a claim nor a matcher',
       ],
     ],
     [

@@ -67,7 +67,7 @@ export function releaseNotes(
   strategy: ReleaseStrategy,
   cluster: Cluster,
 ): string[] {
-  return [...otherReference(gateway, backend, cluster), ...otherEffect(backend, strategy)]
+  return [...otherReference(gateway, backend, cluster), ...otherEffect(gateway, backend, strategy)]
 }
 
 /** A note when releases take the MCPExternalAuthConfig of a backend from another field than the specification says. */
@@ -119,12 +119,16 @@ function* ownReferenceNotes(
 
 const quoted = (config: string): string => nameText(authConfigNamed(config))
 
-function* otherEffect({ from }: Backend, { type, chosen, header }: ReleaseStrategy): Iterable<string> {
+function* otherEffect(
+  gateway: Gateway,
+  { from }: Backend,
+  { type, chosen, header }: ReleaseStrategy,
+): Iterable<string> {
   if (NOT_CONVERTED.includes(type)) {
     const effect = from === 'discovered' ? 'drop the backend' : 'do not reconcile the VirtualMCPServer'
     yield `releases cannot use type ${type ?? ''} for a backend, and ${effect}`
   }
-  if (from === 'discovered' && type === 'tokenExchange' && chosen === 'first')
+  if (sourceOf(gateway) === 'discovered' && type === 'tokenExchange' && chosen === 'first')
     yield 'releases exchange the vMCP-issued JWT where a discovered token exchange has no subjectProviderName'
   if (type === 'tokenExchange' && header !== null && header.toLowerCase() !== 'authorization')
     yield 'releases ignore externalTokenHeaderName under a VirtualMCPServer: the token goes into Authorization'

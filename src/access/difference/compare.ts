@@ -1,5 +1,5 @@
 import { type Literal, solve, ClaimsWorld } from '../../cel/index.ts'
-import { Budget, OutOfBudget } from '../../rule/index.ts'
+import { Budget, OutOfBudget, withinBudget } from '../../rule/index.ts'
 import type { Claims } from '../role/claims.ts'
 import { UNKNOWN_TOKENS, type CallerTokens, canExist } from '../role/caller-tokens.ts'
 import { type Choice, type Outcome, outcomesOf } from './choice.ts'
@@ -50,7 +50,8 @@ export function compareChoices(
   now: Choice,
   { budget = new Budget(COMPARISON), callers = [], callerTokens = UNKNOWN_TOKENS }: Settings = {},
 ): Difference {
-  return new Search(old, now, new ClaimsWorld(budget, ['map']), callerTokens).run(callers)
+  const world = withinBudget(() => new ClaimsWorld(budget, ['map']))
+  return world === undefined ? UNDECIDED : new Search(old, now, world, callerTokens).run(callers)
 }
 
 interface Settings {
@@ -87,7 +88,7 @@ class Search {
       this.#ask()
     } catch (error) {
       if (!(error instanceof OutOfBudget)) throw error
-      this.#undecided.push({ access: '', question: 'gains', why: BOUND })
+      this.#undecided.push(...UNDECIDED.undecided)
     }
     return { changes: [...this.#changes.values()], more: this.#more, undecided: this.#undecided }
   }
@@ -243,3 +244,8 @@ const answers = (change: CallerChange, { access, question }: Question): boolean 
   isDifferent(change) && (question === 'gains' ? change.new : change.old).access === access
 
 export const BOUND = 'the comparison was ended at its bound'
+const UNDECIDED: Difference = {
+  changes: [],
+  more: false,
+  undecided: [{ access: '', question: 'gains', why: BOUND }],
+}

@@ -1,12 +1,6 @@
 import { mcpExternalAuthConfig } from '../../kinds/mcp-external-auth-config/index.ts'
-import {
-  type DocumentReading,
-  type GivenSubject,
-  kindOf,
-  nameOf,
-  namespaceOf,
-} from '../../documents/index.ts'
-import { isObject, pathText, type Resource, type Segment } from '../../rule/index.ts'
+import { type DocumentReading, type GivenSubject, kindOf, subjectOf } from '../../documents/index.ts'
+import { type Cluster, isObject, objectKey, pathText, type Segment } from '../../rule/index.ts'
 import type { RoleSelection } from '../../kinds/mcp-external-auth-config/generations.ts'
 import { UNKNOWN_TOKENS, type CallerTokens, callerTokensOf } from '../role/caller-tokens.ts'
 import type { ClusterState } from '../../state/index.ts'
@@ -24,6 +18,8 @@ export interface Entry extends DocumentSubject {
   readonly at: readonly Segment[]
   /** Identifies the `awsSts` or the policy within its resource; the same in the old and the new state. */
   readonly key: string
+  /** The fields that decide the access: two entries with equal settings have the same `choice`. */
+  readonly settings: unknown
   readonly choice: (selection: RoleSelection) => Choice
   /** The tokens that callers can have, derived from the objects that use this `awsSts`; not known for a policy. */
   readonly callerTokens: CallerTokens
@@ -41,29 +37,38 @@ export function subjectsIn(values: readonly unknown[], reading: DocumentReading)
   values.forEach((value, document) => {
     const kind = kindOf(value, reading)?.kind
     if (kind === undefined || !isObject(value)) return
-    const [namespace, name] = [namespaceOf(value, reading), nameOf(value)]
-    subjects.set(JSON.stringify([kind, namespace, name]), { kind, namespace, name, document })
+    const subject = subjectOf(kind, value, reading)
+    subjects.set(objectKey(subject), { ...subject, document })
   })
   return [...subjects.values()]
 }
 
-/** The parts of the documents that grant access by claims. `state` has the objects that use these parts. */
+/**
+ * The parts of the documents that grant access by claims. `state` has the objects that use these parts, as gateways of
+ * the operator `release` do.
+ */
 export function entriesOf(
   values: readonly unknown[],
   reading: DocumentReading,
   state?: ClusterState,
+  release?: string,
 ): Entry[] {
+  const clusters = new Map<string, Cluster>()
+  const tokensFor = ({ namespace, name }: GivenSubject): CallerTokens => {
+    if (state === undefined) return UNKNOWN_TOKENS
+    const cluster = clusters.get(namespace) ?? state.in(namespace, release)
+    clusters.set(namespace, cluster)
+    return callerTokensOf(name, cluster)
+  }
   return subjectsIn(values, reading).flatMap((subject) =>
-    partsOf(values[subject.document] as Resource, subject.kind === mcpExternalAuthConfig.kind).map(
-      (part) => ({
-        ...subject,
-        ...part,
-        callerTokens:
-          part.key === 'awsSts' && state !== undefined
-            ? callerTokensOf(subject.name, state.in(subject.namespace))
-            : UNKNOWN_TOKENS,
-      }),
-    ),
+    partsOf(
+      values[subject.document] as Readonly<Record<string, unknown>>,
+      subject.kind === mcpExternalAuthConfig.kind,
+    ).map((part) => ({
+      ...subject,
+      ...part,
+      callerTokens: part.key === 'awsSts' ? tokensFor(subject) : UNKNOWN_TOKENS,
+    })),
   )
 }
 
@@ -74,15 +79,15 @@ export const entryKey = ({
   key,
 }: Pick<Entry, 'kind' | 'namespace' | 'name' | 'key'>): string => JSON.stringify([kind, namespace, name, key])
 
-type Part = Pick<Entry, 'at' | 'key' | 'choice'>
+type Part = Pick<Entry, 'at' | 'key' | 'settings' | 'choice'>
 
 function partsOf(value: Readonly<Record<string, unknown>>, isConfig: boolean): Part[] {
   const { spec } = value
   if (!isObject(spec)) return []
+  const { awsSts } = spec
+  const choice = (selection: RoleSelection) => roleChoice(value, selection)
   const roles: Part[] =
-    isConfig && isObject(spec.awsSts)
-      ? [{ at: ['spec', 'awsSts'], key: 'awsSts', choice: (selection) => roleChoice(value, selection) }]
-      : []
+    isConfig && isObject(awsSts) ? [{ at: ['spec', 'awsSts'], key: 'awsSts', settings: awsSts, choice }] : []
   return [...roles, ...policiesIn(spec, ['spec'])]
 }
 
@@ -98,6 +103,10 @@ function policiesIn(part: unknown, at: readonly Segment[]): Part[] {
 
 const DECIDING = ['allowedActors', 'actorMatcher', 'allowMayAct'] as const
 
+/**
+ * The policies of the trusted issuers of one server, each in the issuer itself or in `inboundGrants`; in the order of
+ * the issuers, so that a policy keeps its key when it moves from the one place to the other.
+ */
 function issuerPolicies(
   server: Readonly<Record<string, unknown>>,
   issuers: readonly unknown[],
@@ -105,17 +114,20 @@ function issuerPolicies(
 ): Part[] {
   const grants = isObject(server.inboundGrants) ? server.inboundGrants : {}
   const exchange = isObject(grants.tokenExchange) ? grants.tokenExchange : {}
-  const policies = Array.isArray(exchange.issuerPolicies) ? exchange.issuerPolicies : []
-  const place = [...at.slice(0, -1), 'inboundGrants', 'tokenExchange', 'issuerPolicies']
-  const urls = new Map(
-    issuers.flatMap((each): [unknown, unknown][] => (isObject(each) ? [[each.name, each.issuerUrl]] : [])),
+  const policies: readonly unknown[] = Array.isArray(exchange.issuerPolicies) ? exchange.issuerPolicies : []
+  const holder = at.slice(0, -1)
+  const place = [...holder, 'inboundGrants', 'tokenExchange', 'issuerPolicies']
+  const named = new Map(issuers.map((each, i) => [isObject(each) ? each.name : undefined, i] as const))
+  const given = [
+    ...issuers.map((policy, i) => ({ policy, of: i, at: [...at, i] })),
+    ...policies.flatMap((policy, i) => {
+      const of = named.get(isObject(policy) ? policy.issuerRef : undefined)
+      return of === undefined ? [] : [{ policy, of, at: [...place, i] }]
+    }),
+  ].toSorted((one, other) => one.of - other.of)
+  return numbered(
+    given.flatMap(({ policy, of, at: own }) => policyPart(policy, issuers[of], own, pathText(holder))),
   )
-  return numbered([
-    ...issuers.flatMap((each, i) => (isObject(each) ? policyPart(each, each.issuerUrl, [...at, i]) : [])),
-    ...policies.flatMap((each, i) =>
-      isObject(each) ? policyPart(each, urls.get(each.issuerRef), [...place, i]) : [],
-    ),
-  ])
 }
 
 /** Appends numbers to keys that occur more than once, because several policies may be about the same issuer. */
@@ -128,13 +140,12 @@ function numbered(parts: readonly Part[]): Part[] {
   })
 }
 
-function policyPart(
-  policy: Readonly<Record<string, unknown>>,
-  issuer: unknown,
-  at: readonly Segment[],
-): Part[] {
-  if (typeof issuer !== 'string' || DECIDING.every((name) => policy[name] === undefined)) return []
-  const holder = at.slice(0, -1).filter((each) => typeof each === 'string')
-  const key = `${holder.join('.')} ${issuer}`
-  return [{ at, key, choice: (selection) => delegationChoice({ ...policy, issuer }, selection) }]
+function policyPart(policy: unknown, trusted: unknown, at: readonly Segment[], server: string): Part[] {
+  const issuer = isObject(trusted) ? trusted.issuerUrl : undefined
+  if (typeof issuer !== 'string' || !isObject(policy)) return []
+  if (DECIDING.every((name) => policy[name] === undefined)) return []
+  const { actorClaim, allowedActors, actorMatcher, allowMayAct } = policy
+  const settings = { issuer, actorClaim, allowedActors, actorMatcher, allowMayAct }
+  const choice = (selection: RoleSelection) => delegationChoice(settings, selection)
+  return [{ at, key: `${server} ${issuer}`, settings, choice }]
 }

@@ -61,10 +61,14 @@ export function grantsOf(
   isAsked: (access: string) => boolean,
   { budget = new Budget(COMPARISON), callers = [], callerTokens = UNKNOWN_TOKENS }: Settings = {},
 ): Grant[] {
-  const world = new ClaimsWorld(budget, ['map'])
-  const alternatives = withinBudget(() => choice.alternatives(world))
-  if (alternatives === undefined) return [UNREAD]
-  onlyThose(world, callerTokens)
+  const read = withinBudget(() => {
+    const world = new ClaimsWorld(budget, ['map'])
+    const alternatives = choice.alternatives(world)
+    onlyThose(world, callerTokens)
+    return { world, alternatives }
+  })
+  if (read === undefined) return [UNREAD]
+  const { world, alternatives } = read
   return alternatives.flatMap((alternative, i): Grant[] => {
     const { access } = alternative
     if (access === undefined || !isAsked(access)) return []

@@ -4,6 +4,7 @@ import {
   type Literal,
   type Program,
   programOf,
+  type Spend,
   type Value,
   type ClaimsWorld,
 } from '../../cel/index.ts'
@@ -29,9 +30,8 @@ import { isTrue } from './condition.ts'
 export interface ReadMapping {
   readonly index: number
   readonly roleArn: string
-  /** The value that the role claim must contain. A mapping has `claim` or `program`; without both it never matches. */
-  readonly claim: string | undefined
-  readonly program: Program | undefined
+  /** The value that the role claim must contain, or the matcher. */
+  readonly condition: string | Program
 }
 
 /** The role mappings of an `awsSts`, in the order in which the gateway tries them. */
@@ -52,15 +52,16 @@ function readMappings(value: unknown, { celGo }: RoleSelection): ReadMappings {
     .map((mapping, index) => ({ mapping, index }))
     .toSorted((a, b) => priorityOf(a.mapping) - priorityOf(b.mapping))
     .flatMap(({ mapping, index }): ReadMapping[] => {
-      const program = mapping?.matcher && !mapping.claim ? programOf(mapping.matcher, celGo) : undefined
+      const { claim, matcher, roleArn } = mapping ?? {}
+      const compiled = matcher && !claim ? programOf(matcher, celGo) : undefined
+      const program = typeof compiled === 'string' ? undefined : compiled
       const isTwice = mapping !== undefined && !isAbsent(mapping, 'claim') && !isAbsent(mapping, 'matcher')
-      if (!mapping?.roleArn || isTwice || typeof program === 'string') {
+      const condition = claim === '' ? program : (claim ?? program)
+      if (!roleArn || isTwice || condition === undefined) {
         refused.push(placeOf({ index }))
         return []
       }
-      return [
-        { index, roleArn: mapping.roleArn, claim: mapping.claim === '' ? undefined : mapping.claim, program },
-      ]
+      return [{ index, roleArn, condition }]
     })
   return {
     mappings,
@@ -119,15 +120,14 @@ const restOf = ({ fallback }: Pick<ReadMappings, 'fallback'>): Outcome =>
 /** The condition under which a role mapping matches the caller's claims. */
 function conditionOf(
   world: ClaimsWorld,
-  { claim, program }: ReadMapping,
+  { condition }: ReadMapping,
   read: ReadMappings,
   selection: RoleSelection,
 ): Condition {
-  if (program !== undefined) return isTrue(world, program)
-  if (claim === undefined) return nobody(world, 'it has neither a claim nor a matcher')
+  if (typeof condition !== 'string') return isTrue(world, condition)
   return indivisible(
-    hasInClaim(world, read.roleClaim, claim, selection),
-    `${JSON.stringify(claim)} in ${rolesOf(read)}`,
+    hasInClaim(world, read.roleClaim, condition, selection),
+    `${JSON.stringify(condition)} in ${rolesOf(read)}`,
   )
 }
 
@@ -137,7 +137,7 @@ function closedOf(
   { mappings, roleClaim }: ReadMappings,
   selection: RoleSelection,
 ): Literal {
-  if (selection.roleClaim !== 'asList' || mappings.every(({ claim }) => claim === undefined))
+  if (selection.roleClaim !== 'asList' || mappings.every(({ condition }) => typeof condition !== 'string'))
     return world.false
   const { forms } = world.memberAt(world.root, roleClaim)
   return world.and(-forms.absent, -forms.string, -forms.list)
@@ -153,10 +153,12 @@ function decide(
   const { roleClaim } = read
   let isClosed = false
   for (const mapping of mappings) {
-    const { claim, program } = mapping
-    if (program !== undefined && isTrueFor(program, value, budget)) return outcomeOf(mapping)
-    if (program !== undefined || claim === undefined) continue
-    const { outcome } = claimOutcome(claim, { selection, roleClaim, claims })
+    const { condition } = mapping
+    if (typeof condition !== 'string') {
+      if (isTrueFor(condition, value, budget)) return outcomeOf(mapping)
+      continue
+    }
+    const { outcome } = claimOutcome(condition, { selection, roleClaim, claims })
     if (outcome === 'match') return outcomeOf(mapping)
     isClosed ||= outcome === 'failsClosed'
   }
@@ -173,9 +175,9 @@ const outcomeOf = (mapping: ReadMapping): Outcome => ({ access: mapping.roleArn,
 /** Whether the matcher is true for these claims; false when it fails or is not a bool. Throws OutOfBudget. */
 export function isTrueFor(program: Program, claims: Value, budget?: Budget): boolean {
   const within = bounded(LIMITS, Infinity, () => 0)
-  const spend = (cost: number) => {
+  const spend: Spend = (cost, work = cost / 4) => {
     within(cost)
-    budget?.spend(cost / 4)
+    budget?.spend(work)
   }
   try {
     return evaluate(program.expr, { ...program, claims, spend }) === true

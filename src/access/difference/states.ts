@@ -1,6 +1,6 @@
 import type { Claims } from '../role/claims.ts'
 import { type Generation } from '../../kinds/mcp-external-auth-config/generations.ts'
-import type { Budget } from '../../rule/index.ts'
+import { type Budget, deepEqual, OutOfBudget, withinBudget } from '../../rule/index.ts'
 import { releasesOf } from '../role/releases.ts'
 import {
   UNKNOWN_TOKENS,
@@ -59,6 +59,7 @@ const NO_ENTRY: Entry = {
   document: -1,
   at: [],
   key: '',
+  settings: undefined,
   choice: () => NOTHING,
   callerTokens: UNKNOWN_TOKENS,
 }
@@ -94,15 +95,18 @@ function comparison(pair: Pair, generation: Generation, settings: Settings): Dif
     pair.new?.callerTokens ?? pair.old?.callerTokens,
   ]
   if (before === undefined || after === undefined) return compareChoices(old, now, settings)
-  if ((before.lacks === undefined) === (after.lacks === undefined))
-    return compareChoices(old, now, {
-      ...settings,
-      callerTokens: {
-        lacks: before.lacks && ((claim) => before.lacks?.(claim) === true && after.lacks?.(claim) === true),
-        partly: after.partly ?? before.partly,
-      },
-    })
-  return acrossIssuers([old, before], [now, after], settings)
+  if ((before.lacks === undefined) !== (after.lacks === undefined))
+    return acrossIssuers([old, before], [now, after], settings)
+  // The same settings need no proof, which matchers that cannot be proved about would not get.
+  if (pair.old !== undefined && deepEqual(pair.old.settings, pair.new?.settings))
+    return { changes: [], more: false, undecided: [] }
+  return compareChoices(old, now, {
+    ...settings,
+    callerTokens: {
+      lacks: before.lacks && ((claim) => before.lacks?.(claim) === true && after.lacks?.(claim) === true),
+      partly: after.partly ?? before.partly,
+    },
+  })
 }
 
 /**
@@ -116,11 +120,14 @@ function acrossIssuers(old: Side, now: Side, { budget, callers }: Settings): Dif
       ({ answer }) => (answer.is === 'somebody' ? [answer.example] : []),
     ),
   )
-  const outcomes = [...callers, ...examples, {}].map((witness) => ({
-    old: old[0].decide(arriving(witness, old[1]), budget),
-    new: now[0].decide(arriving(witness, now[1]), budget),
-    witness,
-  }))
+  const outcomes = [...callers, ...examples, {}].flatMap(
+    (witness) =>
+      withinBudget(() => ({
+        old: old[0].decide(arriving(witness, old[1]), budget),
+        new: now[0].decide(arriving(witness, now[1]), budget),
+        witness,
+      })) ?? [],
+  )
   const pairs = Map.groupBy(
     outcomes.filter((each) => each.old.access !== each.new.access),
     (each) => JSON.stringify([each.old.access, each.new.access]),
@@ -129,10 +136,7 @@ function acrossIssuers(old: Side, now: Side, { budget, callers }: Settings): Dif
   return {
     changes,
     more: changes.length > 0,
-    undecided:
-      changes.length > 0
-        ? []
-        : [{ access: '', question: 'gains', why: 'callers bring tokens of another issuer than before' }],
+    undecided: [{ access: '', question: 'gains', why: 'callers bring tokens of another issuer than before' }],
   }
 }
 
@@ -164,21 +168,51 @@ export function grouped<T extends object>(
 /** The access that one `awsSts` or policy grants a caller in the old and the new state. */
 export interface CallerOutcome extends Pair {
   readonly releases: string
-  readonly oldOutcome: Outcome
-  readonly newOutcome: Outcome
+  /** Why an outcome is not decided; undefined when both are. */
+  readonly undecided: string | undefined
+  readonly oldOutcome: Outcome | undefined
+  readonly newOutcome: Outcome | undefined
 }
 
 /** The access that one `awsSts` or policy grants a caller with these claims, by release. */
-export function outcomesFor(pair: Pair, claims: Claims, generations: readonly Generation[]): CallerOutcome[] {
+export function outcomesFor(
+  pair: Pair,
+  claims: Claims,
+  generations: readonly Generation[],
+  budget: Budget,
+): CallerOutcome[] {
   const groups = Map.groupBy(generations, (generation) =>
-    JSON.stringify(
-      [pair.old, pair.new].map((entry) =>
-        choiceOf(entry, generation).decide(arriving(claims, entry?.callerTokens ?? UNKNOWN_TOKENS)),
-      ),
-    ),
+    JSON.stringify([pair.old, pair.new].map((entry) => outcomeFor(entry, claims, generation, budget))),
   )
   return Array.from(groups, ([decided, holdsFor]) => {
-    const [oldOutcome = { by: '' }, newOutcome = { by: '' }] = JSON.parse(decided) as Outcome[]
-    return { ...pair, releases: releasesOf(holdsFor), oldOutcome, newOutcome }
+    const [old = {}, now = {}] = JSON.parse(decided) as OneOutcome[]
+    return {
+      ...pair,
+      releases: releasesOf(holdsFor),
+      undecided: now.undecided ?? old.undecided,
+      oldOutcome: old.outcome,
+      newOutcome: now.outcome,
+    }
   })
+}
+
+interface OneOutcome {
+  readonly outcome?: Outcome
+  /** Why there is no outcome: an evaluation reached its bound. */
+  readonly undecided?: string
+}
+
+function outcomeFor(
+  entry: Entry | undefined,
+  claims: Claims,
+  generation: Generation,
+  budget: Budget,
+): OneOutcome {
+  const arrived = arriving(claims, entry?.callerTokens ?? UNKNOWN_TOKENS)
+  try {
+    return { outcome: choiceOf(entry, generation).decide(arrived, budget) }
+  } catch (error) {
+    if (!(error instanceof OutOfBudget)) throw error
+    return { undecided: error.message }
+  }
 }

@@ -4,6 +4,7 @@ import {
   type Front,
   frontsOf,
   getAuthConfig,
+  getGateway,
   getOidcConfig,
   getWorkload,
   mayHaveClaim,
@@ -11,7 +12,7 @@ import {
   ownClaimsText,
   subjectOf,
 } from '../../relations/index.ts'
-import { type Cluster, isAbsent, type ObjectName } from '../../rule/index.ts'
+import { type Cluster, deepEqual, isAbsent, type ObjectName, withoutUserInfo } from '../../rule/index.ts'
 import type { Claims } from './claims.ts'
 
 /** Facts about the tokens of callers of the VirtualMCPServers and workloads that use an MCPExternalAuthConfig. */
@@ -31,8 +32,14 @@ export interface CallerTokens {
    * tokens may come from other issuers.
    */
   readonly issued: string
-  /** Descriptions of the tokens sent to AWS STS, by kind and name of the sending VirtualMCPServer or workload. */
-  readonly tokens: ReadonlyMap<string, string>
+  /** The tokens sent to AWS STS, by kind and name of the sending VirtualMCPServer or workload. */
+  readonly tokens: ReadonlyMap<string, SentToken>
+}
+
+interface SentToken {
+  readonly text: string
+  /** The URL of the issuer, or of the token endpoint of a provider without an issuer; undefined when not known. */
+  readonly issuer: string | undefined
 }
 
 /** When nothing is known about the callers' tokens, for example because no object uses the MCPExternalAuthConfig. */
@@ -52,7 +59,7 @@ export function callerTokensOf(name: string, cluster: Cluster): CallerTokens {
   const tokens = new Map([
     ...fronts.map((front) => [`${front.caller.kind} ${front.caller.name}`, tokenOf(awsSts, front)] as const),
     ...others.map(
-      (caller) => [`${caller.kind} ${caller.name}`, tokenWithoutServer(caller.kind, awsSts)] as const,
+      (caller) => [`${caller.kind} ${caller.name}`, tokenWithoutServer(caller, awsSts, cluster)] as const,
     ),
   ])
   if (first === undefined) return { ...UNKNOWN_TOKENS, tokens }
@@ -77,30 +84,44 @@ function hasOwnTokens(name: ObjectName, issuers: ReadonlySet<string | undefined>
   const { spec } = (name.kind === 'MCPRemoteProxy' ? getWorkload(cluster, name) : undefined) ?? {}
   if (spec === undefined) return false
   if (isAbsent(spec, 'oidcConfigRef')) return true
-  const checked = getOidcConfig(cluster, spec.oidcConfigRef?.name ?? '')
-  const issuer = checked?.spec?.inline?.issuer
+  const issuer = issuerIn(spec.oidcConfigRef, cluster)
   return issuer !== undefined && issuers.has(issuer)
 }
 
-/** Describes the token that a VirtualMCPServer or workload with an embedded authorization server sends to AWS STS. */
-function tokenOf(awsSts: AwsSts, front: Front): string {
+/** The issuer in the MCPOIDCConfig to which a VirtualMCPServer or a workload refers. */
+const issuerIn = (
+  reference: { readonly name?: string | undefined } | undefined,
+  cluster: Cluster,
+): string | undefined => getOidcConfig(cluster, reference?.name ?? '')?.spec?.inline?.issuer
+
+/** The token that a VirtualMCPServer or workload with an embedded authorization server sends to AWS STS. */
+function tokenOf(awsSts: AwsSts, front: Front): SentToken {
   const opaque = opaqueSubject(awsSts, front)
   const subject = subjectOf(awsSts, front)
   const named = awsSts.subjectProviderName
   if (subject === undefined) {
-    if (front.caller.kind !== 'VirtualMCPServer' || !named) return 'the token that it issued'
-    return `no token: it has no provider ${named}`
+    if (front.caller.kind !== 'VirtualMCPServer' || !named)
+      return { text: 'the token that it issued', issuer: front.server.issuer }
+    return { text: `no token: it has no provider ${named}`, issuer: undefined }
   }
   const { provider, isNamed } = subject
   const order = isNamed ? '' : ' (the first provider)'
-  return `the access token of ${provider.name ?? 'a provider'}${order}${opaque === undefined ? '' : `, which STS refuses: those of ${opaque.issuer} are no JWTs`}`
+  const refused = opaque === undefined ? '' : `, which STS refuses: those of ${opaque.issuer} are no JWTs`
+  return {
+    text: `the access token of ${provider.name ?? 'a provider'}${order}${refused}`,
+    issuer: provider.oidcConfig?.issuerUrl ?? provider.oauth2Config?.tokenEndpoint,
+  }
 }
 
-function tokenWithoutServer(kind: string, awsSts: AwsSts): string {
+function tokenWithoutServer(caller: ObjectName, awsSts: AwsSts, cluster: Cluster): SentToken {
   const isNamed = !isAbsent(awsSts, 'subjectProviderName') && awsSts.subjectProviderName !== ''
-  return isNamed && kind === 'VirtualMCPServer'
-    ? 'no token: it has no embedded authorization server'
-    : 'the token of the caller'
+  const isGateway = caller.kind === 'VirtualMCPServer'
+  if (isNamed && isGateway)
+    return { text: 'no token: it has no embedded authorization server', issuer: undefined }
+  const checked = isGateway
+    ? getGateway(cluster, caller.name)?.spec?.incomingAuth?.oidcConfigRef
+    : getWorkload(cluster, caller)?.spec?.oidcConfigRef
+  return { text: 'the token of the caller', issuer: issuerIn(checked, cluster) }
 }
 
 /** Whether the token of a caller can have all of these claims. */
@@ -111,13 +132,29 @@ export const canExist = (claims: Claims, { lacks }: Pick<CallerTokens, 'lacks'>)
 export const arriving = (claims: Claims, { lacks }: Pick<CallerTokens, 'lacks'>): Claims =>
   lacks === undefined ? claims : Object.fromEntries(Object.entries(claims).filter(([name]) => !lacks(name)))
 
+/** Whether the same objects use an MCPExternalAuthConfig in two states, and with tokens of the same issuers. */
+export const areSameCallers = (one: CallerTokens, other: CallerTokens): boolean =>
+  deepEqual(factsIn(one), factsIn(other))
+
+const factsIn = ({ lacks, partly, issued, tokens }: CallerTokens) => [
+  lacks === undefined,
+  partly?.others,
+  issued,
+  [...tokens],
+]
+
 /** The changes of the tokens that objects send to AWS STS, for objects that send a token in both states. */
 export function tokenChanges(old: CallerTokens, now: CallerTokens): TokenChange[] {
   return Array.from(now.tokens).flatMap(([sender, after]) => {
     const before = old.tokens.get(sender)
-    return before === undefined || before === after ? [] : [{ sender, old: before, new: after }]
+    if (before === undefined) return []
+    if (before.text !== after.text) return [{ sender, old: before.text, new: after.text }]
+    return before.issuer === after.issuer ? [] : [{ sender, old: withIssuer(before), new: withIssuer(after) }]
   })
 }
+
+const withIssuer = ({ text, issuer }: SentToken): string =>
+  `${text}, of ${issuer === undefined ? 'an issuer that is not known' : withoutUserInfo(issuer)}`
 
 /** A change of the token that one object sends to AWS STS. */
 export interface TokenChange {

@@ -177,7 +177,7 @@ function outcomeOf(mapping: RoleMapping | undefined, caller: Caller): Decided {
     return decided('refused', 'it has both a claim and a matcher')
   if (claim) return claimOutcome(claim, caller)
   if (matcher) return matcherOutcome(caller.evaluationOf(matcher))
-  return decided('noMatch', 'never: it has neither a claim nor a matcher (releases do not start with it)')
+  return decided('refused', 'it has neither a claim nor a matcher')
 }
 
 /** Whether a mapping with this `claim` matches the claims, and why. */

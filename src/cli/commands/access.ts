@@ -6,7 +6,7 @@ import {
   pairsOf,
   type PartDifference,
 } from '../../access/difference/states.ts'
-import { ALL_COMPARISONS } from '../../access/difference/compare.ts'
+import { ALL_COMPARISONS, COMPARISON } from '../../access/difference/compare.ts'
 import { Budget } from '../../rule/index.ts'
 import { whoGets } from '../../access/difference/who.ts'
 import { type Generation } from '../../kinds/mcp-external-auth-config/generations.ts'
@@ -182,7 +182,7 @@ function textOf(report: AccessReport, states: States, output: Output): string {
         findings: accessFindings(report, (entry) => states.placeOf(entry)),
         unread: report.unread,
         notJudged: states.notJudged,
-        notes: [],
+        notes: states.notes,
       })
   }
 }
@@ -197,9 +197,11 @@ async function forCallers(
   formatOf(wanted)
   try {
     const callers: { readonly file: string; readonly outcomes: ReturnType<typeof outcomesFor> }[] = []
+    const budget = new Budget(ALL_COMPARISONS)
     for (const file of claims) {
       const read = await loadClaims(file)
-      callers.push({ file, outcomes: pairs.flatMap((pair) => outcomesFor(pair, read.claims, generations)) })
+      const outcomesOf = (pair: Pair) => outcomesFor(pair, read.claims, generations, budget.part(COMPARISON))
+      callers.push({ file, outcomes: pairs.flatMap(outcomesOf) })
     }
     const printers = {
       human: () => callersText(callers),

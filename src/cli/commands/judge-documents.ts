@@ -44,7 +44,11 @@ export function judgeDocuments(
     judgeDocument(file, document, judging, placed, report)
   }
   for (const note of [
-    ...noteRepetitions(documents, judging, state),
+    ...repetitionNotes(
+      documents,
+      (value) => resourceKey(value, judging, state),
+      'who refers to it is judged beside the last one',
+    ),
     ...rulesNotEvaluated(documents, judging, stored !== undefined),
   ])
     report.notes.push(note)
@@ -86,10 +90,14 @@ function rulesNotEvaluated({ documents }: Documents, judging: Judging, besideSto
   return [{ ...IN_CLUSTER, message }]
 }
 
-/** Notes about resources that are given twice and have referrers: the referrers are judged against the last copy. */
-function noteRepetitions({ documents }: Documents, judging: Judging, state: ClusterState): Located[] {
+/** A note at each resource that a later document contains too; `keyOf` is undefined for a document without a note. */
+export function repetitionNotes(
+  { documents }: Documents,
+  keyOf: (value: unknown) => string | undefined,
+  consequence: string,
+): Located[] {
   const keyed = documents.flatMap((each) => {
-    const key = resourceKey(each.document.value, judging, state)
+    const key = keyOf(each.document.value)
     return key === undefined ? [] : [[key, each] as const]
   })
   const last = new Map(keyed)
@@ -98,7 +106,7 @@ function noteRepetitions({ documents }: Documents, judging: Judging, state: Clus
     const next = last.get(key)
     if (next === undefined || next === each) return []
     const { line } = next.document.locate(NAME, 'value')
-    const message = `comes again in ${next.file}:${line}; who refers to it is judged beside the last one`
+    const message = `comes again in ${next.file}:${line}; ${consequence}`
     return [{ file, ...document.locate(NAME, 'value'), message }]
   })
 }

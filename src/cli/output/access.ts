@@ -280,21 +280,22 @@ export function callersText(
 ): string {
   const lines = callers.flatMap(({ file, outcomes }) => [
     `${oneLine(file)}:`,
-    ...outcomes.flatMap((each) => {
-      const before = outcomeText(entryOf(each), each.oldOutcome)
-      const after = outcomeText(entryOf(each), each.newOutcome)
-      return [
-        `  ${nameOf(entryOf(each))}: ${entryPath(entryOf(each))}${inReleases(each)}`,
-        ...(each.oldOutcome.access === each.newOutcome.access
-          ? [`    the same: ${after}`]
-          : [
-              `    ${effectOf({ old: each.oldOutcome, new: each.newOutcome })}: ${after}`,
-              `    before: ${before}`,
-            ]),
-      ]
-    }),
+    ...outcomes.flatMap((each) => [
+      `  ${nameOf(entryOf(each))}: ${entryPath(entryOf(each))}${inReleases(each)}`,
+      ...outcomeLines(each).map((line) => `    ${line}`),
+    ]),
   ])
   return lines.map((line) => `${visible(line)}\n`).join('')
+}
+
+function outcomeLines(caller: CallerOutcome): string[] {
+  const { oldOutcome: old, newOutcome: now, undecided = '' } = caller
+  const text = (outcome: Outcome | undefined) =>
+    outcome === undefined ? `not decided: ${undecided}` : outcomeText(entryOf(caller), outcome)
+  if (old === undefined || now === undefined) return [`after: ${text(now)}`, `before: ${text(old)}`]
+  return old.access === now.access
+    ? [`the same: ${text(now)}`]
+    : [`${effectOf({ old, new: now })}: ${text(now)}`, `before: ${text(old)}`]
 }
 
 export function callersJson(
@@ -305,12 +306,13 @@ export function callersJson(
     version: 1,
     callers: callers.map(({ file, outcomes }) => ({
       file,
-      outcomes: outcomes.map((each) => ({
+      outcomes: outcomes.map(({ oldOutcome: old, newOutcome: now, undecided, ...each }) => ({
         ...subjectOf(entryOf(each)),
         releases: each.releases,
-        same: each.oldOutcome.access === each.newOutcome.access,
-        old: outcomeJson(each.oldOutcome),
-        new: outcomeJson(each.newOutcome),
+        same: undecided === undefined && old?.access === now?.access,
+        old: outcomeJson(old ?? { by: 'not decided' }),
+        new: outcomeJson(now ?? { by: 'not decided' }),
+        undecided: undecided ?? null,
       })),
     })),
     unread,

@@ -49,7 +49,7 @@ function sessionLine({ claim, value, problem }: SessionName): string {
 }
 
 function tokenLines({ tokens }: CallerTokens): string[] {
-  return Array.from(tokens, ([sender, token]) => `token for STS: ${oneLine(token)} (${oneLine(sender)})`)
+  return Array.from(tokens, ([sender, { text }]) => `token for STS: ${oneLine(text)} (${oneLine(sender)})`)
 }
 
 /** The most claims that are named in the note about claims that are left out of the decision. */
@@ -142,7 +142,7 @@ export function printRoleJson(report: RoleReport): string {
       mappings,
     })),
     sessionName,
-    tokens: Object.fromEntries(callerTokens.tokens),
+    tokens: Object.fromEntries(Array.from(callerTokens.tokens, ([sender, { text }]) => [sender, text])),
     notes: notesOf(report),
     unread: [],
   })

@@ -144,7 +144,14 @@ const ACCESS = oneOf({ version: VERSION, unread: UNREAD }, [
       object({
         file: TEXT,
         outcomes: Type.Array(
-          object({ ...ENTRY, releases: RELEASES, same: Type.Boolean(), old: OUTCOME, new: OUTCOME }),
+          object({
+            ...ENTRY,
+            releases: RELEASES,
+            same: Type.Boolean({ description: 'False also where an outcome is not decided.' }),
+            old: OUTCOME,
+            new: OUTCOME,
+            undecided: orNull(TEXT, 'Why an outcome is not decided; null where both are.'),
+          }),
         ),
       }),
       { description: 'With `--claims`.' },

@@ -3,12 +3,19 @@ import { UNKNOWN_TOKENS, type CallerTokens, callerTokensOf } from '../../../acce
 import { type DocumentReading, stateOf } from '../../../documents/index.ts'
 import { kindNamed } from '../../../kinds/index.ts'
 import { mcpExternalAuthConfig } from '../../../kinds/mcp-external-auth-config/index.ts'
+import { NEWEST_RELEASE } from '../../../release/index.ts'
 import { isObject, type Resource } from '../../../rule/index.ts'
 import { quoteTemplates } from '../../input/fill.ts'
 import { readSources } from '../../input/files.ts'
 import { loadDocuments } from '../../input/load.ts'
 import type { Located } from '../../output/report.ts'
 import { oneLine } from '../../output/one-line.ts'
+
+/**
+ * The release whose gateways use an MCPExternalAuthConfig: the given one, or the newest for an empty text, because all
+ * releases agree on which backends a gateway uses it for (decision 10).
+ */
+export const gatewayRelease = (release: string): string => release || NEWEST_RELEASE
 
 /** An MCPExternalAuthConfig that was read, with the tokens that its callers can have. */
 export interface FoundConfig {
@@ -40,13 +47,14 @@ export function parseLocation(written: string): { file: string; name?: string } 
 }
 
 /**
- * The MCPExternalAuthConfig of type awsSts with this name in a file, a folder or standard input. Throws UsageError and
- * UnreadConfiguration.
+ * The MCPExternalAuthConfig of type awsSts with this name in a file, a folder or standard input, as gateways of the
+ * operator `release` use it (empty: not known). Throws UsageError and UnreadConfiguration.
  */
 export async function configIn(
   file: string,
   name: string | undefined,
   reading: DocumentReading,
+  release: string,
 ): Promise<FoundConfig> {
   const configs: FoundConfig[] = []
   const values: unknown[] = []
@@ -59,11 +67,8 @@ export async function configIn(
     }
   }
   const chosen = choose(configs, file, name)
-  const state = stateOf(values, reading)
-  return {
-    ...chosen,
-    callerTokens: callerTokensOf(chosen.name, state.in(chosen.namespace || reading.namespace)),
-  }
+  const cluster = stateOf(values, reading).in(chosen.namespace || reading.namespace, gatewayRelease(release))
+  return { ...chosen, callerTokens: callerTokensOf(chosen.name, cluster) }
 }
 
 function isOurs(value: unknown, { group }: DocumentReading): value is Resource {

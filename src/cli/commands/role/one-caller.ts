@@ -17,6 +17,7 @@ import type { ClusterChoice, NameInNamespace } from '../../input/live/index.ts'
 import {
   configIn,
   type FoundConfig,
+  gatewayRelease,
   parseLocation,
   typeOf,
   UnreadConfiguration,
@@ -56,8 +57,8 @@ export async function roleOf(
 ): Promise<CommandResult<'human' | 'json'>> {
   try {
     const config = flags.cluster
-      ? await configInCluster(flags.config, flags.kubeconfig, reading, environment)
-      : await findConfig(flags.config, reading)
+      ? await configInCluster(flags, reading, environment)
+      : await findConfig(flags, reading)
     const { claims: given, fromToken } = await claimsOf()
     const claims = arriving(given, config.callerTokens)
     const outcomes = await outcomesFor(config.value, claims, generationsOf(flags.release))
@@ -84,9 +85,12 @@ export async function roleOf(
   }
 }
 
-async function findConfig(written: string, reading: DocumentReading): Promise<FoundConfig> {
+async function findConfig(
+  { config: written, release }: OneCaller,
+  reading: DocumentReading,
+): Promise<FoundConfig> {
   const { file, name } = existsSync(written) ? { file: written } : parseLocation(written)
-  if (file === '-' || existsSync(file)) return configIn(file, name, reading)
+  if (file === '-' || existsSync(file)) return configIn(file, name, reading, release)
   throw unreadFile(
     file,
     'no such file or folder; --cluster reads the configuration of this name from a cluster, ' +
@@ -95,8 +99,7 @@ async function findConfig(written: string, reading: DocumentReading): Promise<Fo
 }
 
 async function configInCluster(
-  written: string,
-  kubeconfig: string,
+  { config: written, kubeconfig, release }: OneCaller,
   { group }: DocumentReading,
   environment: Environment,
 ): Promise<FoundConfig> {
@@ -121,7 +124,11 @@ async function configInCluster(
       value,
       namespace,
       name,
-      callerTokens: await callerTokensInCluster({ namespace, name }, { kubeconfig, group }, environment),
+      callerTokens: await callerTokensInCluster(
+        { namespace, name },
+        { kubeconfig, group, release },
+        environment,
+      ),
     }
   throw new UsageError(
     value === undefined
@@ -136,7 +143,7 @@ async function configInCluster(
  */
 async function callerTokensInCluster(
   { namespace, name }: NameInNamespace,
-  choice: ClusterChoice,
+  { release, ...choice }: ClusterChoice & Pick<OneCaller, 'release'>,
   environment: Environment,
 ): Promise<CallerTokens> {
   const { readCluster } = await import('../../input/live/index.ts')
@@ -149,7 +156,7 @@ async function callerTokensInCluster(
   )
   return live.unread.length > 0
     ? UNKNOWN_TOKENS
-    : callerTokensOf(name, stateOfCluster(live, choice.group).in(namespace))
+    : callerTokensOf(name, stateOfCluster(live, choice.group).in(namespace, gatewayRelease(release)))
 }
 
 /** The decision about the role for each range of operator releases (`Generation`). */
