@@ -253,6 +253,76 @@ t.test('a field is moved only where the release is known to have its new place',
     }
 })
 
+t.test('defaults of fields that are empty, and of a namespace that nobody has named', async (t) => {
+  const SERVICE =
+    '    storage:\n      type: redis\n      redis:\n        sentinelConfig:\n          masterName: a\n          sentinelService:\n            name: redis\n'
+  const inTools = (text: string) => text.replace('  name: a\n', '  name: a\n  namespace: tools\n')
+  const namespaceOf = (text: string) =>
+    /sentinelService:\n(?: {12}.*\n)*? {12}namespace: (\w+)/.exec(text)?.[1]
+  for (const [text, namespace, written] of [
+    [authServer(SERVICE), '', undefined],
+    [authServer(SERVICE), 'prod', 'prod'],
+    [inTools(authServer(SERVICE)), '', 'tools'],
+    [inTools(authServer(SERVICE)), 'prod', 'tools'],
+  ] as const)
+    t.equal(namespaceOf(fixed(text, { addDefaults: true, namespace }).text), written, text)
+
+  const LIFESPANS = '{accessTokenLifespan: 1h, refreshTokenLifespan: 168h, authCodeLifespan: 10m}'
+  const oidc = (scopes: string) =>
+    `    upstreamProviders:\n      - name: okta\n        type: oidc\n        oidcConfig:\n          ${scopes}\n          issuerUrl: https://a.example.com\n          clientId: a\n`
+  const inJson = (embeddedAuthServer: object) => ({
+    apiVersion: 'toolhive.stacklok.dev/v1beta1',
+    kind: 'MCPExternalAuthConfig',
+    metadata: { name: 'a' },
+    spec: { type: 'embeddedAuthServer', embeddedAuthServer },
+  })
+  const rows: [before: string, after: string][] = [
+    [
+      authServer(`    tokenLifespans: # how long\n    storage: null\n${oidc('scopes: ~ # as usual')}`),
+      authServer(
+        `    tokenLifespans: ${LIFESPANS} # how long\n    storage: {type: memory}\n${oidc('scopes: [openid, offline_access] # as usual')}`,
+      ),
+    ],
+    [
+      // The first key of an object is empty, and another field is added before it.
+      authServer(oidc('scopes:')).replace('    issuer:', '    storage:\n    issuer:'),
+      authServer(oidc('scopes: [openid, offline_access]')).replace(
+        '    issuer:',
+        `    tokenLifespans: ${LIFESPANS}\n    storage: {type: memory}\n    issuer:`,
+      ),
+    ],
+    [
+      authServer(
+        '    storage: {type: }\n    tokenLifespans: {accessTokenLifespan: null, authCodeLifespan: 5m}\n',
+      ),
+      authServer(
+        '    storage: {type: memory }\n    tokenLifespans: {refreshTokenLifespan: 168h, accessTokenLifespan: 1h, authCodeLifespan: 5m}\n',
+      ),
+    ],
+    [
+      JSON.stringify(inJson({ storage: null, tokenLifespans: { authCodeLifespan: null } }), null, 2),
+      JSON.stringify(
+        inJson({
+          storage: '@',
+          tokenLifespans: {
+            refreshTokenLifespan: '168h',
+            accessTokenLifespan: '1h',
+            authCodeLifespan: '10m',
+          },
+        }),
+        null,
+        2,
+      ).replace('"@"', '{"type":"memory"}'),
+    ],
+  ]
+  for (const [before, after] of rows) {
+    const { text, left } = fixed(before, { addDefaults: true })
+    t.strictSame(left, [], before)
+    t.equal(text, after)
+    t.equal(fixed(text, { addDefaults: true }).text, text, 'twice is once')
+  }
+})
+
 t.test('the command', async (t) => {
   const wrong = sts(STS.replace('eu-central-1', 'eu-central-1a'))
   await writeFile(join(folder, 'a.yaml'), wrong)

@@ -17,13 +17,15 @@ export const NEWEST = knownRelease('0.63')
 
 interface Fixing {
   readonly addDefaults?: boolean
+  /** The namespace that the user has named. */
+  readonly namespace?: string
   readonly release?: Release | undefined
 }
 
 /** A file after `fix`, what was changed, and what is left. */
-export const fixed = (text: string, { addDefaults = false, release }: Fixing = {}) => {
+export const fixed = (text: string, { addDefaults = false, namespace = '', release }: Fixing = {}) => {
   const judging = { ...JUDGING, release }
-  const { texts, changes, left } = fixAll(new Map([['a.yaml', text]]), judging, addDefaults)
+  const { texts, changes, left } = fixAll(new Map([['a.yaml', text]]), judging, { addDefaults, namespace })
   return { text: texts.get('a.yaml') ?? '', titles: changes.map(({ title }) => title), left }
 }
 

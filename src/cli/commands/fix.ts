@@ -56,7 +56,10 @@ export async function fixesOf({
     throw new UsageError('--write changes files, not standard input')
   const world = await openWorld(flags, positionals)
   const { texts, unread } = await readTexts(positionals, flags, world)
-  const fixed = fixAll(texts, world, flags['add-defaults'])
+  const fixed = fixAll(texts, world, {
+    addDefaults: flags['add-defaults'],
+    namespace: flags.namespace || world.configuration.defaultNamespace || '',
+  })
   printUnread(unread)
   printLines(fixed.left)
   const changed = [...fixed.texts].filter(([file, text]) => text !== texts.get(file))
