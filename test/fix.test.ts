@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -356,6 +356,12 @@ t.test('the command', async (t) => {
     status: 3,
     stderr: /wide\.yaml: not written: it is not in UTF-8, or has changed/,
   })
+  await symlink('a.yaml', join(folder, 'link.yaml'))
+  for (const other of ['./a.yaml', 'link.yaml']) {
+    await writeFile(join(folder, 'a.yaml'), wrong)
+    t.match(await run('--write', 'a.yaml', other), { status: 0, stderr: '1 change in 1 file\n' }, other)
+    t.equal(await readFile(join(folder, 'a.yaml'), 'utf8'), sts(STS), other)
+  }
   t.match(await run('--write', '-'), { status: 2, stderr: /--write changes files, not standard input/ })
   t.match(await run(), { status: 2, stderr: /name the files or folders to fix/ })
 })

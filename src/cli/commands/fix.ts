@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises'
 import { choice, toggle, UsageError, type Values } from '../../configuration/flags.ts'
 import { CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { defineCommand, type Invocation, type CommandResult, print, UNREAD } from '../define-command.ts'
@@ -104,7 +105,17 @@ async function readTexts(
   const leftOut = leftOutIn(read, world, world.settings, world.configuration)
   const { texts, notJudged, unread } = read
   unread.push(...unlessJudged([...notJudged, ...leftOut], flags), ...printEmpty([read]))
-  return { texts, unread }
+  return { texts: await byPath(texts), unread }
+}
+
+/** The texts without those of a file that an earlier name leads to: a file is changed once. */
+async function byPath(texts: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, string>> {
+  const known = new Map<string, readonly [file: string, text: string]>()
+  for (const [file, text] of texts) {
+    const path = await realpath(file).catch(() => file)
+    if (!known.has(path)) known.set(path, [file, text])
+  }
+  return new Map(known.values())
 }
 
 /** Writes `after` to a file that still has the text `before`, in UTF-8; returns false when the file was not written. */
