@@ -511,6 +511,15 @@ const ROWS: readonly Row[] = [
     ],
   },
   {
+    title: 'the same for the scopes that the operator sends where none are written',
+    provider: { ...good, configuration: settings({ scopes: ['openid'] }) },
+    manifests: login(),
+    found: [
+      ['probe-grant-supported', `${UPSTREAM}.issuerUrl`, /grant type refresh_token/],
+      ['probe-scope-supported', `${UPSTREAM}.issuerUrl`, /does not list the scope "offline_access"/],
+    ],
+  },
+  {
     title: 'a login provider that lists nothing',
     provider: {
       ...good,
