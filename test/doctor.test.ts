@@ -374,6 +374,7 @@ const BROKEN: readonly [title: string, breakIt: (cluster: Cluster) => unknown][]
         'watch mcpgroups',
         'get clusterroles',
         'delete reports',
+        'get customresourcedefinitions',
       ])
         forbidden.add(right)
     },
@@ -426,6 +427,7 @@ const BROKEN: readonly [title: string, breakIt: (cluster: Cluster) => unknown][]
         properties: { spec: { properties: { type: { type: 'string', enum: ['magic'] } } } },
       })
       setArg(cluster, '--arming=on', '--installed-release=off')
+      cluster.forbidden.add('get customresourcedefinitions')
     },
   ],
   ['no webhook configuration', ({ objects }) => objects.delete(`${VALIDATING}/vmcp-admission`)],
