@@ -10,6 +10,7 @@ import { check } from '../src/cli/commands/check.ts'
 import { doctor } from '../src/cli/commands/doctor.ts'
 import { accessTo, type LiveCluster, readCluster } from '../src/cli/input/live/index.ts'
 import { plan } from '../src/cli/commands/plan.ts'
+import { probe } from '../src/cli/commands/probe.ts'
 import { role } from '../src/cli/commands/role.ts'
 import { UsageError } from '../src/configuration/flags.ts'
 import { DEFAULT_API_GROUP, KINDS } from '../src/kinds/index.ts'
@@ -138,10 +139,15 @@ t.test('a namespace that a person named exists', async (t) => {
   for (const [title, answer, status, unread, notes] of rows) {
     const server = await fakeApiServer(t, '/api/v1/namespaces/', { lists: [answer] })
     const args = ['--kubeconfig', server.kubeconfig, '--namespaces', 'nope', '--output', 'json']
-    const audited = await runHere(t, audit.run, args)
     const texts = (each: readonly { message: string }[]) => each.map(({ message }) => message)
-    const report = JSON.parse(audited.stdout) as Record<'unread' | 'notes', { message: string }[]>
-    t.strictSame([audited.status, texts(report.unread), texts(report.notes)], [status, unread, notes], title)
+    for (const [run, given] of [
+      [audit.run, args],
+      [probe.run, ['--cluster', ...args]],
+    ] as const) {
+      const ran = await runHere(t, run, given)
+      const report = JSON.parse(ran.stdout) as Record<'unread' | 'notes', { message: string }[]>
+      t.strictSame([ran.status, texts(report.unread), texts(report.notes)], [status, unread, notes], title)
+    }
     const planned = await runHere(t, plan.run, ['--cluster', ...args])
     const said = [
       ...unread.map((each) => `cluster: cannot read: ${each}\n`),

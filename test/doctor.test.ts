@@ -374,6 +374,7 @@ const BROKEN: readonly [title: string, breakIt: (cluster: Cluster) => unknown][]
         'watch mcpgroups',
         'get clusterroles',
         'delete reports',
+        'get customresourcedefinitions',
       ])
         forbidden.add(right)
     },
@@ -426,6 +427,7 @@ const BROKEN: readonly [title: string, breakIt: (cluster: Cluster) => unknown][]
         properties: { spec: { properties: { type: { type: 'string', enum: ['magic'] } } } },
       })
       setArg(cluster, '--arming=on', '--installed-release=off')
+      cluster.forbidden.add('get customresourcedefinitions')
     },
   ],
   ['no webhook configuration', ({ objects }) => objects.delete(`${VALIDATING}/vmcp-admission`)],
@@ -829,6 +831,12 @@ t.test('a trial of --local-cluster is told as one, and misses nothing', async (t
   t.notMatch(found.stdout, /problem|Service|Lease/)
   const there = await runHere(t, briefly, ['--kubeconfig', kubeconfig, '--namespace', 'tools'])
   t.match(there.stdout, '\nprobe: reached: ')
+  const removal = ['--kubeconfig', kubeconfig, '--dry-run']
+  t.match(await runHere(t, uninstall.run, removal), {
+    status: 1,
+    stderr:
+      'vmcp-admission: warning: process 7 on desk serves this cluster with --local-cluster: end it first\n',
+  })
   cluster.probe = refusal(
     500,
     'failed calling webhook "validate.vmcp-admission.toolhive.stacklok.dev": dial tcp 10.0.0.1:8443: connect: connection refused',
@@ -836,6 +844,7 @@ t.test('a trial of --local-cluster is told as one, and misses nothing', async (t
   const gone = await runHere(t, briefly, ['--kubeconfig', kubeconfig, '--namespace', 'tools'])
   t.match(gone.stdout, /; check that the server runs at https:\/\/10\.0\.0\.1:8443$/m)
   t.notMatch(gone.stdout, 'Service')
+  t.match(await runHere(t, uninstall.run, removal), { status: 0, stderr: '' })
   cluster.probe = undefined
   t.match(there.stdout, /^ {2}webhook .* deny, .* warn; fails open; as by default$/m)
 
@@ -946,6 +955,18 @@ t.test('uninstall', async (t) => {
   })
   set(cluster, LEADER, 'spec.replicas', 0)
   t.strictSame(await run(), { status: 1, stdout: '', stderr: held + kept })
+  // The clock of the holder is behind, and then ahead: the API server has recorded when it wrote the Lease.
+  const HOUR = 3_600_000
+  for (const [ahead, age, isHeld] of [
+    [-HOUR, 0, true],
+    [HOUR, HOUR / 2, false],
+  ] as const) {
+    set(cluster, LEASE, 'spec.renewTime', new Date(Date.now() + ahead).toISOString())
+    const time = new Date(Date.now() - age).toISOString().replace(/\.\d+/, '')
+    set(cluster, LEASE, 'metadata.managedFields', [{ time }])
+    t.match(await run('--dry-run'), { status: isHeld ? 1 : 0, stderr: isHeld ? held : '' })
+  }
+  set(cluster, LEASE, 'metadata.managedFields', undefined)
   const annotations = { 'vmcp-admission/managed-by': 'Lease other/vmcp-admission' }
   set(cluster, FIRST, 'metadata.annotations', annotations)
   set(cluster, LEASE, 'spec.renewTime', '2026-01-01T00:00:00.000000Z')

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -7,18 +7,19 @@ import t from 'tap'
 import { stringify } from 'yaml'
 import { judgeAlone } from '../src/cli/commands/judge-documents.ts'
 import { documentsOf } from '../src/cli/input/texts.ts'
+import { knownRelease } from '../src/configuration/known-releases.ts'
 import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
 import { isObject } from '../src/rule/resource.ts'
 import { runCli } from './support/cli.ts'
-import { fixed, HEAD, JUDGING, type Written, writtenAs } from './support/fixed.ts'
+import { fixed, HEAD, JUDGING, NEWEST, type Written, writtenAs } from './support/fixed.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-fix-'))
 t.teardown(() => rm(folder, { recursive: true }))
 t.setTimeout(300_000)
 
-const findings = (text: string) =>
-  judgeAlone(documentsOf(new Map([['a.yaml', text]])), JUDGING).report.findings
+const findings = (text: string, release?: typeof NEWEST) =>
+  judgeAlone(documentsOf(new Map([['a.yaml', text]])), { ...JUDGING, release }).report.findings
 
 const ROLE = 'arn:aws:iam::123456789012:role/reader'
 const sts = (spec: string) => `${HEAD}spec:\n${spec}`
@@ -167,6 +168,13 @@ function misspeltFields(): [before: string, titles: string[]][] {
   ]
 }
 
+/** The rules whose fixes move fields, which they do only where the release is known. */
+const MOVING = new Set([
+  'delegation-in-inbound-grants',
+  'primary-upstream-provider-in-auth-server',
+  'session-storage-tls-in-spec',
+])
+
 t.test('every example of every rule: twice is once, and nothing that was fixed is found again', async (t) => {
   const seen = new Set<string>()
   let count = 0
@@ -178,11 +186,12 @@ t.test('every example of every rule: twice is once, and nothing that was fixed i
         if (seen.has(json)) continue
         seen.add(json)
         const text = count++ % 3 === 0 ? json : stringify(object)
-        const once = fixed(text)
+        const release = MOVING.has(place.rule.id) ? NEWEST : undefined
+        const once = fixed(text, { release })
         const title = `${place.rule.id}: ${text}`
         if (once.left.length > 0) t.fail(title)
-        if (fixed(once.text).text !== once.text) t.fail(`twice: ${title}`)
-        const again = findings(once.text).filter(({ fix }) => fix !== null)
+        if (fixed(once.text, { release }).text !== once.text) t.fail(`twice: ${title}`)
+        const again = findings(once.text, release).filter(({ fix }) => fix !== null)
         if (again.length > 0) t.strictSame(again, [], title)
       }
     }
@@ -192,18 +201,125 @@ t.test('every example of every rule: twice is once, and nothing that was fixed i
 
 t.test('defaults on request', async (t) => {
   const before = sts(STS)
-  const { text, titles } = fixed(before, true)
+  const { text, titles } = fixed(before, { addDefaults: true })
   t.ok(titles.length > 0)
-  t.equal(fixed(text, true).text, text, 'twice is once')
+  t.equal(fixed(text, { addDefaults: true }).text, text, 'twice is once')
   for (const place of rulePlaces().filter((_, i) => i % 7 === 0)) {
     for (const { resource } of examplesAt(place).slice(0, 1)) {
       const object = { apiVersion: `${DEFAULT_API_GROUP}/v1beta1`, kind: place.kind.kind, ...resource }
       for (const text of [stringify(object), JSON.stringify(object, null, 2)]) {
-        const once = fixed(text, true)
+        const once = fixed(text, { addDefaults: true })
         t.strictSame(once.left, [], `${place.rule.id} ${text}`)
-        t.equal(fixed(once.text, true).text, once.text, place.rule.id)
+        t.equal(fixed(once.text, { addDefaults: true }).text, once.text, place.rule.id)
       }
     }
+  }
+})
+
+const authServer = (lines: string) =>
+  `${HEAD}spec:\n  type: embeddedAuthServer\n  embeddedAuthServer:\n    issuer: https://auth.example.com\n${lines}`
+
+t.test('a field is moved only where the release is known to have its new place', async (t) => {
+  const gateway = (spec: string) =>
+    `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: VirtualMCPServer\nmetadata: {name: a}\nspec:\n${spec}`
+  const rows: [before: string, isMoved: readonly string[], isNotMoved: readonly string[]][] = [
+    [
+      authServer(
+        '    delegateClients: [{clientId: a, clientSecretRef: {name: a, key: b}, scopes: [a], audiences: [b]}]\n',
+      ),
+      ['0.47', '0.63'],
+      ['none', '0.43', '0.46'],
+    ],
+    [
+      gateway(
+        '  incomingAuth: {type: oidc, authzConfig: {type: inline, inline: {policies: [a], primaryUpstreamProvider: okta}}}\n  authServerConfig:\n    issuer: https://auth.example.com\n',
+      ),
+      ['0.29', '0.63'],
+      ['none', '0.28'],
+    ],
+    [
+      gateway(
+        '  config: {sessionStorage: {tls: {}}}\n  sessionStorage:\n    provider: redis\n    address: redis:6379\n',
+      ),
+      ['0.55', '0.63'],
+      ['none', '0.50'],
+    ],
+  ]
+  for (const [before, isMoved, isNotMoved] of rows)
+    for (const name of [...isMoved, ...isNotMoved]) {
+      const { titles } = fixed(before, { release: name === 'none' ? undefined : knownRelease(name) })
+      const moves = titles.filter((title) => title.startsWith('move it to'))
+      t.equal(moves.length, isMoved.includes(name) ? 1 : 0, `${name}: ${before}`)
+    }
+})
+
+t.test('defaults of fields that are empty, and of a namespace that nobody has named', async (t) => {
+  const SERVICE =
+    '    storage:\n      type: redis\n      redis:\n        sentinelConfig:\n          masterName: a\n          sentinelService:\n            name: redis\n'
+  const inTools = (text: string) => text.replace('  name: a\n', '  name: a\n  namespace: tools\n')
+  const namespaceOf = (text: string) =>
+    /sentinelService:\n(?: {12}.*\n)*? {12}namespace: (\w+)/.exec(text)?.[1]
+  for (const [text, namespace, written] of [
+    [authServer(SERVICE), '', undefined],
+    [authServer(SERVICE), 'prod', 'prod'],
+    [inTools(authServer(SERVICE)), '', 'tools'],
+    [inTools(authServer(SERVICE)), 'prod', 'tools'],
+  ] as const)
+    t.equal(namespaceOf(fixed(text, { addDefaults: true, namespace }).text), written, text)
+
+  const LIFESPANS = '{accessTokenLifespan: 1h, refreshTokenLifespan: 168h, authCodeLifespan: 10m}'
+  const oidc = (scopes: string) =>
+    `    upstreamProviders:\n      - name: okta\n        type: oidc\n        oidcConfig:\n          ${scopes}\n          issuerUrl: https://a.example.com\n          clientId: a\n`
+  const inJson = (embeddedAuthServer: object) => ({
+    apiVersion: 'toolhive.stacklok.dev/v1beta1',
+    kind: 'MCPExternalAuthConfig',
+    metadata: { name: 'a' },
+    spec: { type: 'embeddedAuthServer', embeddedAuthServer },
+  })
+  const rows: [before: string, after: string][] = [
+    [
+      authServer(`    tokenLifespans: # how long\n    storage: null\n${oidc('scopes: ~ # as usual')}`),
+      authServer(
+        `    tokenLifespans: ${LIFESPANS} # how long\n    storage: {type: memory}\n${oidc('scopes: [openid, offline_access] # as usual')}`,
+      ),
+    ],
+    [
+      // The first key of an object is empty, and another field is added before it.
+      authServer(oidc('scopes:')).replace('    issuer:', '    storage:\n    issuer:'),
+      authServer(oidc('scopes: [openid, offline_access]')).replace(
+        '    issuer:',
+        `    tokenLifespans: ${LIFESPANS}\n    storage: {type: memory}\n    issuer:`,
+      ),
+    ],
+    [
+      authServer(
+        '    storage: {type: }\n    tokenLifespans: {accessTokenLifespan: null, authCodeLifespan: 5m}\n',
+      ),
+      authServer(
+        '    storage: {type: memory }\n    tokenLifespans: {refreshTokenLifespan: 168h, accessTokenLifespan: 1h, authCodeLifespan: 5m}\n',
+      ),
+    ],
+    [
+      JSON.stringify(inJson({ storage: null, tokenLifespans: { authCodeLifespan: null } }), null, 2),
+      JSON.stringify(
+        inJson({
+          storage: '@',
+          tokenLifespans: {
+            refreshTokenLifespan: '168h',
+            accessTokenLifespan: '1h',
+            authCodeLifespan: '10m',
+          },
+        }),
+        null,
+        2,
+      ).replace('"@"', '{"type":"memory"}'),
+    ],
+  ]
+  for (const [before, after] of rows) {
+    const { text, left } = fixed(before, { addDefaults: true })
+    t.strictSame(left, [], before)
+    t.equal(text, after)
+    t.equal(fixed(text, { addDefaults: true }).text, text, 'twice is once')
   }
 })
 
@@ -240,6 +356,12 @@ t.test('the command', async (t) => {
     status: 3,
     stderr: /wide\.yaml: not written: it is not in UTF-8, or has changed/,
   })
+  await symlink('a.yaml', join(folder, 'link.yaml'))
+  for (const other of ['./a.yaml', 'link.yaml']) {
+    await writeFile(join(folder, 'a.yaml'), wrong)
+    t.match(await run('--write', 'a.yaml', other), { status: 0, stderr: '1 change in 1 file\n' }, other)
+    t.equal(await readFile(join(folder, 'a.yaml'), 'utf8'), sts(STS), other)
+  }
   t.match(await run('--write', '-'), { status: 2, stderr: /--write changes files, not standard input/ })
   t.match(await run(), { status: 2, stderr: /name the files or folders to fix/ })
 })
@@ -274,9 +396,11 @@ function misspelt(resource: Readonly<Record<string, unknown>>): Record<string, u
   })
 }
 
+/** A file after `fix` for a release that has every new place. */
+const fixedNow = (text: string) => fixed(text, { release: NEWEST })
+
 t.test('what is deprecated is moved, with its comments', async (t) => {
-  const server = (lines: string) =>
-    `${HEAD}spec:\n  type: embeddedAuthServer\n  embeddedAuthServer:\n    issuer: https://auth.example.com\n${lines}`
+  const server = authServer
   const CLIENTS =
     '# who may act\n- clientId: agent # the first\n  clientSecretRef: {name: agent, key: secret}\n  scopes: [openid]\n  audiences:\n    - https://mcp.example.com\n'
   const indented = (text: string, by: number) => text.replaceAll(/^(?=.)/gm, ' '.repeat(by))
@@ -317,21 +441,21 @@ t.test('what is deprecated is moved, with its comments', async (t) => {
     ],
   ]
   for (const [title, before, after, left = 0] of rows) {
-    const result = fixed(before)
+    const result = fixedNow(before)
     t.equal(result.text, after, title)
     t.equal(result.left.length, left, `${title}: left`)
     t.notOk(
       findings(result.text).some(({ id }) => id === 'delegation-in-inbound-grants'),
       title,
     )
-    t.equal(fixed(before.replaceAll('\n', '\r\n')).text, after.replaceAll('\n', '\r\n'), `${title}: CRLF`)
+    t.equal(fixedNow(before.replaceAll('\n', '\r\n')).text, after.replaceAll('\n', '\r\n'), `${title}: CRLF`)
   }
   const gateway = (spec: string) =>
     `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: VirtualMCPServer\nmetadata: {name: a}\nspec:\n${spec}`
   const POLICIES =
     '  incomingAuth:\n    type: oidc\n    authzConfig:\n      type: inline\n      inline:\n        policies: [a]\n'
   t.equal(
-    fixed(
+    fixedNow(
       gateway(
         `${POLICIES}        primaryUpstreamProvider: okta # claims\n  authServerConfig:\n    issuer: https://auth.example.com\n`,
       ),
@@ -342,7 +466,7 @@ t.test('what is deprecated is moved, with its comments', async (t) => {
     'the primary provider',
   )
   t.equal(
-    fixed(
+    fixedNow(
       gateway(
         '  config:\n    sessionStorage:\n      tls:\n        # ours\n        caCertSecretRef: {name: a, key: b}\n    audit: {}\n  sessionStorage:\n    provider: redis\n    address: redis:6379\n',
       ),
@@ -381,7 +505,7 @@ t.test('what is deprecated is moved, with its comments', async (t) => {
       ),
     ],
   ]
-  for (const [title, before, after] of shown) t.equal(fixed(before).text, after, title)
+  for (const [title, before, after] of shown) t.equal(fixedNow(before).text, after, title)
 })
 
 t.test(
@@ -432,7 +556,7 @@ t.test(
         ]
         const written = writtenAs(style, Object.assign({}, ...members) as Written)
         const before = commented(written, style, comments).replaceAll('\n', eol)
-        const { text: after, titles } = fixed(before)
+        const { text: after, titles } = fixedNow(before)
         const tokens = (text: string, mark: RegExp) => text.match(mark) ?? []
         const kept = /(?:[\"'<$]|\{\{ )*[^\s,{}[\]]*_KEPT_[^\s,}\]]*/g
         const moved = /(?:[\"'<$]|\{\{ )*[^\s,{}[\]]*_MOVED_[^\s,}\]]*|\d{19,}[.\de]*/g
@@ -469,7 +593,7 @@ t.test('members are moved in each of many documents, beside other edits and what
     const text = Array.from({ length: 200 }, (_, i) => document(i))
       .join('---\n')
       .replaceAll('\n', style)
-    const after = fixed(text)
+    const after = fixedNow(text)
     t.equal(after.text.match(/inboundGrants:/g)?.length, 200 - after.left.length)
     t.ok(after.left.length <= 4, after.left.map(({ message }) => message).join('\n'))
     t.notOk(after.left.some(({ message }) => message.includes('too many')))

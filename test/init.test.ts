@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -93,6 +93,24 @@ t.test('names, URL and API group are as they are given', async (t) => {
   t.match(judged, /^5 resources in 1 file: 0 errors, 0 warnings;/)
 })
 
+t.test('names that YAML takes for numbers and booleans are texts', async (t) => {
+  for (const [gateway, group] of [
+    ['2024', 'true'],
+    ['on', '1e3'],
+    ['0x1f', 'null'],
+  ] as const) {
+    const { stdout } = await runCli(['init', '--gateway', gateway, '--group', group], { cwd: folder })
+    const [mcpGroup, , server, , entry] = parseAllDocuments(stdout).map(
+      (document) => document.toJS() as Record<string, unknown>,
+    )
+    t.match(mcpGroup, { metadata: { name: group } })
+    t.match(server, { metadata: { name: gateway }, spec: { groupRef: { name: group } } })
+    t.match(entry, { metadata: { name: `${gateway}-header` }, spec: { groupRef: { name: group } } })
+    const { stdout: judged } = await runCli(['check', '-'], { cwd: folder, input: stdout })
+    t.match(judged, /^5 resources in 1 file: 0 errors, 0 warnings;/, `${gateway} ${group}`)
+  }
+})
+
 t.test('wrong settings are told with what to choose, and nothing is printed', async (t) => {
   const rows: [string[], RegExp][] = [
     [
@@ -115,6 +133,10 @@ t.test('wrong settings are told with what to choose, and nothing is printed', as
       /^vmcp-admission: --url: .* is not an https URL without a path, such as/,
     ],
     [['--url', 'http://mcp.example.com'], /is not an https URL/],
+    [
+      ['--gateway', 'vmcp-admission', '--write', 'taken'],
+      /^vmcp-admission: --write writes the gateway into vmcp-admission\.yaml, which is the configuration file: name it/,
+    ],
     [['gateway.yaml'], /^vmcp-admission: init takes no files; --write names a folder\n/],
   ]
   for (const [args, said] of rows) {
@@ -122,6 +144,7 @@ t.test('wrong settings are told with what to choose, and nothing is printed', as
     t.strictSame([status, stdout], [2, ''], args.join(' '))
     t.match(stderr, said)
   }
+  t.notOk(existsSync(join(folder, 'taken')))
 })
 
 t.test('it writes files that check finds clean by their release, and overwrites none', async (t) => {

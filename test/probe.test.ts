@@ -511,6 +511,15 @@ const ROWS: readonly Row[] = [
     ],
   },
   {
+    title: 'the same for the scopes that the operator sends where none are written',
+    provider: { ...good, configuration: settings({ scopes: ['openid'] }) },
+    manifests: login(),
+    found: [
+      ['probe-grant-supported', `${UPSTREAM}.issuerUrl`, /grant type refresh_token/],
+      ['probe-scope-supported', `${UPSTREAM}.issuerUrl`, /does not list the scope "offline_access"/],
+    ],
+  },
+  {
     title: 'a login provider that lists nothing',
     provider: {
       ...good,
@@ -1076,6 +1085,17 @@ t.test('findings are as those of check', async (t) => {
   t.strictSame([exempted.status, exempted.findings, exempted.ignored.length], [0, [], 1])
   const { stdout } = await runCli(['check', 'manifests.yaml'], { cwd: folder })
   t.notMatch(stdout, /excuses nothing/)
+  writeFileSync(
+    join(folder, 'vmcp-admission.yaml'),
+    'exemptions:\n  - id: probe-issuer-equal\n    reason: moved last year\n    expires: 2025-01-31\n  - id: schema-enum\n    reason: not for the probe\n',
+  )
+  const expired = await probed(provider, () => manifests)
+  t.match(expired, {
+    status: 1,
+    findings: [{ id: 'probe-issuer-equal' }],
+    notes: [{ message: /probe-issuer-equal.* expired after 2025-01-31 and no longer holds/ }],
+  })
+  t.equal(expired.notes.length, 1, 'the rules that other exemptions may be for did not run')
   rmSync(join(folder, 'vmcp-admission.yaml'))
   writeManifests(manifests)
   const sarif = await run(['--output', 'sarif', 'manifests.yaml'])

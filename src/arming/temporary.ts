@@ -93,9 +93,19 @@ function temporaryConfigurations(registration: TemporaryRegistration): readonly 
 }
 
 /** Whether some vmcp-admission webhook is called for writes in this namespace. */
-async function isAnswered(cluster: TemporaryCluster, namespace: string): Promise<boolean> {
+async function isAnswered(cluster: Pick<TemporaryCluster, 'tryProbe'>, namespace: string): Promise<boolean> {
   const nonce = randomUUID()
   return (await cluster.tryProbe(namespace, nonce))?.includes(probeAnswer(nonce)) ?? false
+}
+
+/** Says which process serves a temporary webhook configuration; undefined when none answers the probe. */
+export async function describeServing(
+  cluster: Pick<TemporaryCluster, 'tryProbe'>,
+  configuration: WebhookConfiguration,
+): Promise<string | undefined> {
+  const [namespace] = namespacesOf(configuration)
+  if (namespace === undefined || !(await isAnswered(cluster, namespace))) return undefined
+  return `${holderOf(configuration)} serves this cluster with --local-cluster: end it first`
 }
 
 /**
@@ -115,12 +125,10 @@ export async function removeAbandoned(cluster: TemporaryCluster): Promise<string
     )
   const [first] = stored
   if (first === undefined) return undefined
-  const holder = holderOf(first)
-  const [namespace] = namespacesOf(first)
-  if (namespace !== undefined && (await isAnswered(cluster, namespace)))
-    throw new Error(`${holder} serves this cluster with --local-cluster: end it first`)
+  const serving = await describeServing(cluster, first)
+  if (serving !== undefined) throw new Error(serving)
   await removeConfigurations(cluster)
-  return holder
+  return holderOf(first)
 }
 
 /** The namespaces that a temporary webhook configuration selects. */

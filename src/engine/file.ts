@@ -12,7 +12,7 @@ import { findingsBeforeDeployment, findingsIn } from './findings.ts'
 import { isLeftOut } from './ignored.ts'
 import { metadataFindings } from './metadata.ts'
 import { type FindPlaceholder, holdsPlaceholder, type Placeholder } from '../documents/index.ts'
-import { folded, refusedBy, yielding } from './yielding.ts'
+import { folded, refusedBy, withSureFixes, yielding } from './yielding.ts'
 import type { Ignore } from './settings.ts'
 import { type NewerField, unknownFields } from './unknown-fields.ts'
 import {
@@ -99,7 +99,7 @@ function* findingsInFile(
     ...otherVersion(object, strict),
     ...metadataFindings(object, { strict, placeholders: own }),
     ...unknown.findings,
-    ...folded(known, refused),
+    ...withSureFixes(folded(known, refused), kind, prepared.installed),
   ]
 }
 /**

@@ -2,11 +2,12 @@ import { KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { allRules } from '../kinds/places.ts'
 import { fieldsOf } from '../kinds/schema-fields.ts'
-import { allows, refusals, type Release, schemaAt } from '../release/index.ts'
+import { allows, type KnownField, knownFields, refusals, type Release, schemaAt } from '../release/index.ts'
 import {
   compareReleases,
   type Finding,
   findingText,
+  type Fix,
   jsonKey,
   pathText,
   type Segment,
@@ -128,8 +129,8 @@ export function refusedBy(
 }
 
 /**
- * Leaves out warnings whose mistake the API server reports as an error too. An error about a missing field gets the
- * advice of the warning at the same field.
+ * Leaves out warnings whose mistake the API server reports as an error too. The error gets the fix of such a warning, and
+ * an error about a missing field the advice of the warning at the same field.
  */
 export function folded(findings: readonly Finding[], refused: readonly Finding[]): readonly Finding[] {
   if (refused.length === 0) return findings
@@ -140,10 +141,54 @@ export function folded(findings: readonly Finding[], refused: readonly Finding[]
     const same = warnings.filter((warning) => isSaidBy(refusal, warning))
     for (const warning of same) told.add(warning)
     const there = same.find((warning) => type === 'required' && isAt(refusal, warning))
-    if (there === undefined) return refusal
-    return { ...refusal, error: { ...refusal.error, detail: `${there.error.detail}; ${detail}` } }
+    const fix = same.find(({ error }) => error.fix !== undefined)?.error.fix
+    if (there === undefined && fix === undefined) return refusal
+    const advised = there === undefined ? detail : `${there.error.detail}; ${detail}`
+    return { ...refusal, error: { ...refusal.error, detail: advised, ...(fix && { fix }) } }
   })
   return [...findings.filter((finding) => !told.has(finding)), ...refusals]
+}
+
+/** Leaves out the fixes that move a field to a place which the release may not have. */
+export function withSureFixes(
+  findings: readonly Finding[],
+  kind: Kind,
+  release: Release | undefined,
+): readonly Finding[] {
+  // Many findings share a fix, which moves many fields.
+  const known = new Map<Fix, boolean>()
+  return findings.map((finding) => {
+    const { fix, ...error } = finding.error
+    if (fix === undefined) return finding
+    const sure = known.get(fix) ?? isSure(fix, kind, release)
+    known.set(fix, sure)
+    return sure ? finding : { ...finding, error }
+  })
+}
+
+const isSure = ({ edits }: Fix, kind: Kind, release: Release | undefined): boolean =>
+  edits.every(
+    (edit) =>
+      edit.op !== 'move' || edit.moves.every(({ to = [] }) => hasPlace(kind, release, { at: edit.at, to })),
+  )
+
+/**
+ * Whether the release has the field at the path `to` in an object at `at`, which it has. When no release is known,
+ * whether every known release has it.
+ */
+function hasPlace(
+  kind: Kind,
+  release: Release | undefined,
+  { at, to }: { readonly at: readonly Segment[]; readonly to: readonly string[] },
+): boolean {
+  const place = [...at, ...to.map((step) => (/^\d+$/.test(step) ? Number(step) : step))]
+  const schema = release?.schemas.get(kind.kind)
+  if (schema !== undefined) return schemaAt(schema, place) !== undefined
+  const known = knownFields(kind.kind)
+  return to.every((_, i) => {
+    const field: KnownField | undefined = known && schemaAt(known, place.slice(0, at.length + i + 1))
+    return field !== undefined && field.since === undefined
+  })
 }
 
 /**

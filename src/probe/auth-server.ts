@@ -1,4 +1,4 @@
-import type { Gateway } from '../relations/index.ts'
+import { type Gateway, requestedScopes } from '../relations/index.ts'
 import { type Given, isLoopback, parseUrl, type Path, pathTo, segmentsOf } from '../rule/index.ts'
 import {
   bundleOf,
@@ -60,10 +60,11 @@ export function* inAuthServer(
 }
 
 function* inOidcProvider(
-  { oidcConfig: config }: Given<Provider>,
+  provider: Given<Provider>,
   path: Path<unknown>,
   isServerHttp: boolean,
 ): Iterable<FoundTarget | Skipped> {
+  const { oidcConfig: config } = provider
   if (config === undefined) return
   const at = pathTo<unknown>([...segmentsOf(path), 'oidcConfig'])
   const connecting: Connecting = {
@@ -73,7 +74,8 @@ function* inOidcProvider(
     bundle: bundleOf(config.caBundleRef, false),
     redirects: 'followed',
   }
-  const needs = needsOfLogin(config, config.clientSecretRef && 'client_secret_post')
+  const scopes = texts(requestedScopes(provider, 'oidcConfig'))
+  const needs = needsOfLogin(config, scopes, config.clientSecretRef && 'client_secret_post')
   const { issuerUrl, userInfoOverride } = config
   const { discoveryUrl, registrationEndpoint } = config.dcrConfig ?? {}
   const registers = needs.registers === true && !isGiven(discoveryUrl) && !isGiven(registrationEndpoint)
@@ -109,7 +111,8 @@ function* inOAuth2Provider(
     bundle: bundleOf(config.caBundleRef, false),
     redirects: 'followed',
   }
-  const needs = needsOfLogin(config, config.clientSecretRef && config.tokenEndpointAuthMethod)
+  const secretMethod = config.clientSecretRef && config.tokenEndpointAuthMethod
+  const needs = needsOfLogin(config, texts(config.scopes), secretMethod)
   const endpoint = (
     field: string[],
     url: string | undefined,
@@ -139,16 +142,18 @@ function* inOAuth2Provider(
 }
 
 type Login = Given<{
-  scopes: string[]
   dcrConfig: { discoveryUrl?: string; registrationEndpoint?: string }
   clientId: string
 }>
 
-function needsOfLogin({ scopes, dcrConfig, clientId }: Login, secretMethod: string | undefined): Needs {
-  const named = texts(scopes)
+function needsOfLogin(
+  { dcrConfig, clientId }: Login,
+  scopes: readonly string[],
+  secretMethod: string | undefined,
+): Needs {
   return {
-    grants: [GRANTS.code, ...(named.includes('offline_access') ? [GRANTS.refresh] : [])],
-    scopes: named,
+    grants: [GRANTS.code, ...(scopes.includes('offline_access') ? [GRANTS.refresh] : [])],
+    scopes,
     pkce: true,
     registers: dcrConfig !== undefined && !isGiven(clientId),
     ...(secretMethod !== undefined && { secretMethod }),

@@ -98,6 +98,7 @@ export {
   unusedText,
   useOf,
 } from './matrix.ts'
+export { requestedScopes } from '../kinds/embedded-auth-server/effective.ts'
 export { ASSERTION_CLAIMS, OWN_CLAIMS } from '../kinds/embedded-auth-server/own-claims.ts'
 export { ANONYMOUS, deniedBy, foreignClaims, havingOnly, lackingGroups } from './policy-claims.ts'
 export { judgementsOf } from './policy-judgements.ts'

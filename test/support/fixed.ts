@@ -1,6 +1,8 @@
 import { fixAll } from '../../src/cli/fix/fix-all.ts'
+import { knownRelease } from '../../src/configuration/known-releases.ts'
 import { DEFAULT_SETTINGS } from '../../src/engine/settings.ts'
 import { DEFAULT_API_GROUP } from '../../src/kinds/index.ts'
+import type { Release } from '../../src/release/index.ts'
 
 export const JUDGING = {
   group: DEFAULT_API_GROUP,
@@ -10,9 +12,20 @@ export const JUDGING = {
   release: undefined,
 }
 
+/** The newest release of the operator, which has every place that a fix moves a field to. */
+export const NEWEST = knownRelease('0.63')
+
+interface Fixing {
+  readonly addDefaults?: boolean
+  /** The namespace that the user has named. */
+  readonly namespace?: string
+  readonly release?: Release | undefined
+}
+
 /** A file after `fix`, what was changed, and what is left. */
-export const fixed = (text: string, addDefaults = false) => {
-  const { texts, changes, left } = fixAll(new Map([['a.yaml', text]]), JUDGING, addDefaults)
+export const fixed = (text: string, { addDefaults = false, namespace = '', release }: Fixing = {}) => {
+  const judging = { ...JUDGING, release }
+  const { texts, changes, left } = fixAll(new Map([['a.yaml', text]]), judging, { addDefaults, namespace })
   return { text: texts.get('a.yaml') ?? '', titles: changes.map(({ title }) => title), left }
 }
 

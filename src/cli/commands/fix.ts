@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises'
 import { choice, toggle, UsageError, type Values } from '../../configuration/flags.ts'
 import { CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { defineCommand, type Invocation, type CommandResult, print, UNREAD } from '../define-command.ts'
@@ -56,7 +57,10 @@ export async function fixesOf({
     throw new UsageError('--write changes files, not standard input')
   const world = await openWorld(flags, positionals)
   const { texts, unread } = await readTexts(positionals, flags, world)
-  const fixed = fixAll(texts, world, flags['add-defaults'])
+  const fixed = fixAll(texts, world, {
+    addDefaults: flags['add-defaults'],
+    namespace: flags.namespace || world.configuration.defaultNamespace || '',
+  })
   printUnread(unread)
   printLines(fixed.left)
   const changed = [...fixed.texts].filter(([file, text]) => text !== texts.get(file))
@@ -101,7 +105,17 @@ async function readTexts(
   const leftOut = leftOutIn(read, world, world.settings, world.configuration)
   const { texts, notJudged, unread } = read
   unread.push(...unlessJudged([...notJudged, ...leftOut], flags), ...printEmpty([read]))
-  return { texts, unread }
+  return { texts: await byPath(texts), unread }
+}
+
+/** The texts without those of a file that an earlier name leads to: a file is changed once. */
+async function byPath(texts: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, string>> {
+  const known = new Map<string, readonly [file: string, text: string]>()
+  for (const [file, text] of texts) {
+    const path = await realpath(file).catch(() => file)
+    if (!known.has(path)) known.set(path, [file, text])
+  }
+  return new Map(known.values())
 }
 
 /** Writes `after` to a file that still has the text `before`, in UTF-8; returns false when the file was not written. */

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
+import { FILE_NAME } from '../../configuration/file.ts'
 import { isNamespaceName, text, UsageError } from '../../configuration/flags.ts'
 import { JUDGING_FLAGS } from '../../configuration/judging.ts'
 import { knownRelease } from '../../configuration/known-releases.ts'
@@ -100,6 +101,10 @@ async function writeSetup({ flags, names }: Invocation<typeof FLAGS>): Promise<n
   if (problem !== undefined) throw new UsageError(problem)
   const apiVersion = `${flags['api-group']}/${API_VERSION}`
   const setup = { ...settings, apiVersion, release: release.version ?? '' }
+  if (flags.write !== '' && `${settings.gateway}.yaml` === FILE_NAME)
+    throw new UsageError(
+      `--write writes the gateway into ${FILE_NAME}, which is the configuration file: name it otherwise with --gateway`,
+    )
   if (flags.write === '') {
     process.stdout.write(`${gatewayText(setup)}---\n${backendsText(setup)}`)
     return EXIT.clean
@@ -165,7 +170,7 @@ function openTerminal(): { readonly ask: Ask; readonly close: () => void } {
 /** The files that `init` writes, each with its name and content. */
 const filesOf = (setup: InitSetup): readonly (readonly [name: string, content: string])[] => [
   [
-    'vmcp-admission.yaml',
+    FILE_NAME,
     `# ${PROGRAM} judges by this release of the operator; name the one that you run.\nrelease: '${setup.release}'\n`,
   ],
   [`${setup.gateway}.yaml`, gatewayText(setup)],

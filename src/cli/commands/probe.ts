@@ -24,10 +24,11 @@ import { CLUSTER_FLAGS, LIVE_FLAGS, needCluster } from '../input/cluster-flags.t
 import { addNotJudged, Exemptions } from './exemptions.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { readDocuments } from '../input/documents.ts'
-import { printEmpty, printUnread, READING_FLAGS, readOptions } from '../input/reading.ts'
+import { printEmpty, printNotes, printUnread, READING_FLAGS, readOptions } from '../input/reading.ts'
 import { openCluster, openReading } from '../input/world.ts'
 import { unreadOf } from '../input/given-state.ts'
 import { CHECK_REPORT_FLAGS, printReport } from '../output/formats.ts'
+import { emptyNamespaceNotes, missingKindNotes } from '../output/missing-crds.ts'
 import { progressOn } from '../output/progress.ts'
 import { addVerdict, counted, EXIT, exitCode, openReport, type Report } from '../output/report.ts'
 import { visible } from '../output/visible.ts'
@@ -103,7 +104,8 @@ async function askAddresses({ flags, names, args, environment }: Invocation<type
   if (!flags.cluster && names.length === 0)
     throw new UsageError('name the files or folders whose addresses to ask, or --cluster alone')
   const configuration = await openConfiguration(flags['config-file'], names)
-  const settings = chosenSettings(flags, configuration, Date.now())
+  const now = Date.now()
+  const settings = chosenSettings(flags, configuration, now)
   const profile = chosenProfile(flags, configuration)
   const reading = openReading(flags, configuration)
   const read = flags.cluster
@@ -111,7 +113,7 @@ async function askAddresses({ flags, names, args, environment }: Invocation<type
     : await readFromFiles(names, flags, reading, environment)
   const judge = judgeIn({ group: reading.group, settings }, 'no cluster')
   const sources = read.sources.filter(({ subject }) => !judge.leavesOut(subject.namespace))
-  const exemptions = new Exemptions(configuration, 0)
+  const exemptions = new Exemptions(configuration, now)
   for (const { subject } of read.sources) if (judge.leavesOut(subject.namespace)) exemptions.leftOut(subject)
   addNotJudged(read, exemptions.notJudged, flags['fail-on-not-judged'])
   printUnread(read.unread)
@@ -129,6 +131,7 @@ async function askAddresses({ flags, names, args, environment }: Invocation<type
     else leftOut.push({ ...target, why })
   }
   if (flags.list) {
+    printNotes(read.notes)
     const lines = [
       ...targets.map((target) => `${withoutUserInfo(target.url)}  ${placeText(target)}`),
       ...leftOut.map((each) => `${withoutUserInfo(each.url)}  ${placeText(each)}: not asked: ${each.why}`),
@@ -151,14 +154,16 @@ async function askAddresses({ flags, names, args, environment }: Invocation<type
     mayAsk: (host) => consent.forHost(host),
   })
   progress.end()
-  const report = reportOf({ ...read, sources }, { probed, leftOut }, judge)
+  // Names only exemptions that have expired, because no object is recorded as judged: no rule runs here.
+  const notes = [...read.notes, ...exemptions.notes('some files')]
+  const report = reportOf({ ...read, sources, notes }, { probed, leftOut }, judge)
   const scope = `${read.scope}, ${counted(probed.sent, 'request')} sent`
   await printReport(report, { ...flags, profile }, { scope, names, texts: read.texts }, environment)
   return exitCode(report)
 }
 
 /** The resources whose addresses are probed, and the objects that were not judged or could not be read. */
-interface Read extends Pick<Report, 'files' | 'unread' | 'others' | 'notJudged'> {
+interface Read extends Pick<Report, 'files' | 'unread' | 'others' | 'notJudged' | 'notes'> {
   readonly sources: readonly ProbeSource[]
   readonly configMaps: ConfigMapTexts
   readonly texts: ReadonlyMap<string, string>
@@ -178,6 +183,7 @@ async function readFromFiles(
   const { files, texts, unread, notJudged } = documents
   return {
     files,
+    notes: [],
     notJudged: [...notJudged],
     texts,
     sources,
@@ -210,6 +216,7 @@ async function readFromCluster(
       : await readConfigMaps({ kubeconfig: flags.kubeconfig, group }, references, environment)
   return {
     files: [],
+    notes: [...missingKindNotes(live.absent, group), ...emptyNamespaceNotes(live.doubtful)],
     notJudged: [],
     texts: new Map(),
     sources: sourcesOf(live, reading.group),
@@ -222,11 +229,11 @@ async function readFromCluster(
 
 /** Makes a report of the findings of a probe, with the severities and exemptions in the settings of the judge. */
 function reportOf(
-  { files, unread, notJudged, others, sources }: Read,
+  { files, notes: general, unread, notJudged, others, sources }: Read,
   { probed, leftOut }: { readonly probed: Probed; readonly leftOut: readonly LeftOut[] },
   judge: Judge,
 ): Report {
-  const report = openReport({ files, others, notJudged, unread })
+  const report = openReport({ files, notes: [...general], others, notJudged, unread })
   for (const { subject, value, file, places, ignores } of sources) {
     const isHere = ({ subject: of }: Pick<Target, 'subject'>) => of === subject
     const findings = probed.findings.filter(({ target }) => isHere(target)).map(({ finding }) => finding)

@@ -169,7 +169,7 @@ class Replay {
     }
     if (object === undefined) return undefined
     const operation = creates ? 'CREATE' : 'UPDATE'
-    if (operation === 'UPDATE' && before === undefined) this.#unknownBefore += 1
+    if (operation === 'UPDATE' && before === undefined && !isBeingDeleted(object)) this.#unknownBefore += 1
     return { ...shared, operation, object, oldObject: operation === 'CREATE' ? undefined : before }
   }
 

@@ -1,8 +1,8 @@
 import { managerOf } from '../../arming/reconcile.ts'
-import { removeDefinitions } from '../../arming/temporary.ts'
+import { describeServing, isTemporary, removeDefinitions } from '../../arming/temporary.ts'
 import { toggle, UsageError } from '../../configuration/flags.ts'
 import { DEFAULT_API_GROUP } from '../../kinds/index.ts'
-import { LEADER_NAME, REPORTS_LEASE, WEBHOOK_NAME } from '../../registration/index.ts'
+import { LEADER_NAME, probeAnnotation, REPORTS_LEASE, WEBHOOK_NAME } from '../../registration/index.ts'
 import { defineCommand, type Invocation } from '../define-command.ts'
 import { INSTALLATION_FLAGS } from '../input/cluster-flags.ts'
 import { part } from './doctor/findings.ts'
@@ -59,12 +59,14 @@ async function removeInstallation({ flags, names, environment }: Invocation<type
       return undefined
     }
   }
-  const opened = await attempt('no cluster', () =>
-    openInstallation({ kubeconfig, group: DEFAULT_API_GROUP }, namespace, environment),
-  )
+  const open = (place: string) =>
+    openInstallation({ kubeconfig, group: DEFAULT_API_GROUP }, place, environment)
+  const opened = await attempt('no cluster', () => open(namespace))
   if (opened === undefined) return EXIT.unread
   try {
-    const reasons = await attempt('cannot see whether a server runs', () => findObstacles(opened, namespace))
+    const reasons = await attempt('cannot see whether a server runs', () =>
+      findObstacles(opened, namespace, open),
+    )
     for (const reason of reasons ?? []) printError(`warning: ${reason}`)
     const isFree = reasons?.length === 0
     if (!isFree && !force && !dryRun) {
@@ -124,31 +126,49 @@ function findTargets({ installation, registrations }: Opened, namespace: string,
 
 /**
  * The reasons against uninstalling now, as sentences: a running leader would write the webhook configurations again,
- * or the configurations belong to another installation.
+ * or the configurations belong to another installation or to a running server of --local-cluster.
  */
-async function findObstacles(opened: Opened, namespace: string): Promise<string[]> {
+async function findObstacles(
+  opened: Opened,
+  namespace: string,
+  open: (namespace: string) => Promise<Opened>,
+): Promise<string[]> {
   const { registrations } = opened
   const manager = `Lease ${namespace}/${WEBHOOK_NAME}`
   const configurations = await Promise.all(
     CONFIGURATIONS.map((kind) => registrations.readConfiguration(kind, WEBHOOK_NAME)),
   )
   const other = configurations.map(managerOf).find((each) => each !== undefined && each !== manager)
-  const writer = await describeRunningWriter(opened, namespace)
+  const trial = configurations.find(isTemporary)
+  const reasons = [
+    trial && (await describeServing({ tryProbe: probeIn(open) }, trial)),
+    await describeRunningWriter(opened, namespace),
+  ]
   return [
     ...(other === undefined
       ? []
       : [
           `the webhook configurations are managed by another installation (${other}); --namespace names the installation`,
         ]),
-    ...(writer === undefined ? [] : [writer]),
+    ...reasons.filter((each) => each !== undefined),
   ]
 }
 
+/** Sends the probe in a namespace. */
+const probeIn =
+  (open: (namespace: string) => Promise<Opened>) =>
+  async (namespace: string, nonce: string): Promise<string | undefined> => {
+    const there = await open(namespace)
+    try {
+      return await there.registrations.tryProbe(probeAnnotation(DEFAULT_API_GROUP), nonce)
+    } finally {
+      there.close()
+    }
+  }
+
 /** Describes the leader that would soon write the webhook configurations again; undefined when none is running. */
-async function describeRunningWriter(
-  { installation, registrations }: Opened,
-  namespace: string,
-): Promise<string | undefined> {
+async function describeRunningWriter(opened: Opened, namespace: string): Promise<string | undefined> {
+  const { installation, registrations } = opened
   const [webhook, leader] = await Promise.all(
     [WEBHOOK_NAME, LEADER_NAME].map((name) => installation.readDeployment(name)),
   )
@@ -158,7 +178,9 @@ async function describeRunningWriter(
     return `Deployment ${namespace}/${setup.deployment} runs and would write the configurations again; first kubectl -n ${namespace} scale deployment ${setup.deployment} --replicas=0`
   const lease = await registrations.lease(WEBHOOK_NAME).read()
   if (lease === undefined || lease.holder === '') return undefined
-  const age = Date.now() - Date.parse(lease.renewed)
+  // By the clock of the API server: those of the holder and of this machine may be wrong.
+  const since = Date.parse(lease.written === '' ? lease.renewed : lease.written)
+  const age = Date.now() - (opened.clockOffset() ?? 0) - since
   return age <= lease.seconds * 1_000
     ? `${lease.holder} holds Lease ${namespace}/${WEBHOOK_NAME} and would write the configurations again; stop it first`
     : undefined

@@ -2,7 +2,7 @@ import { kindOf, namespaceOf, stateOf } from '../../documents/index.ts'
 import type { ClusterState } from '../../state/index.ts'
 import { judgeIn } from '../judge-in.ts'
 import { submissionOf } from '../../engine/index.ts'
-import { jsonKey, metadataOf, pathText } from '../../rule/index.ts'
+import { jsonKey, metadataOf, pathText, valueAt } from '../../rule/index.ts'
 import type { Judging } from '../commands/judge-document.ts'
 import { judgeAlone } from '../commands/judge-documents.ts'
 import { documentsOf } from '../input/texts.ts'
@@ -28,21 +28,28 @@ interface Fixed {
 /** The most rounds of `fixAll`: a renamed field is judged only in the round after its fix, and may need another fix. */
 const MOST_ROUNDS = 5
 
-/** Applies the fixes of findings to the texts in at most `MOST_ROUNDS` rounds, until no finding has a fix. */
-export function fixAll(given: ReadonlyMap<string, string>, judging: Judging, addDefaults: boolean): Fixed {
+/**
+ * Applies the fixes of findings to the texts in at most `MOST_ROUNDS` rounds, until no finding has a fix. `namespace` is
+ * the one that the user has named for documents that name none; empty when there is none.
+ */
+export function fixAll(
+  given: ReadonlyMap<string, string>,
+  judging: Judging,
+  { addDefaults, namespace }: { readonly addDefaults: boolean; readonly namespace: string },
+): Fixed {
   const texts = new Map(given)
   let changes: FileChange[] = []
   let left: Located[] = []
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const wanted = changesIn(texts, judging)
     const isDone = wanted.length === 0
-    const more = isDone && addDefaults ? defaultsIn(texts, judging) : wanted
+    const more = isDone && addDefaults ? defaultsIn(texts, judging, { namespace }) : wanted
     const applied = apply(texts, more)
     changes = [...changes, ...applied.done]
     left = applied.left
     if (applied.done.length === 0) {
       if (isDone || !addDefaults) break
-      const { done, left: lacking } = apply(texts, defaultsIn(texts, judging))
+      const { done, left: lacking } = apply(texts, defaultsIn(texts, judging, { namespace }))
       changes = [...changes, ...done]
       left = [...left, ...lacking]
       break
@@ -67,7 +74,7 @@ export function withDefaults(
 ): ReadonlyMap<string, string> {
   const texts = new Map(given)
   const values = documentsOf(given).documents.map(({ document }) => document.value)
-  apply(texts, defaultsIn(texts, judging, stateOf(values, judging)))
+  apply(texts, defaultsIn(texts, judging, { namespace: judging.namespace, state: stateOf(values, judging) }))
   return texts
 }
 
@@ -115,27 +122,36 @@ function changesOf(findings: readonly ReportedFinding[]): FileChange[] {
   return [...found.values()]
 }
 
-/** Changes that add the documented defaults which the objects lack, as /mutate writes them. */
+/**
+ * Changes that add the documented defaults which the objects lack, as /mutate writes them. A default that is the
+ * namespace of an object is left out where nobody has named that namespace.
+ */
 function defaultsIn(
   texts: ReadonlyMap<string, string>,
   judging: Judging,
-  state?: ClusterState,
+  { namespace, state }: { readonly namespace: string; readonly state?: ClusterState },
 ): FileChange[] {
   const { group } = judging
   const judge = judgeIn(judging, state ?? 'no cluster')
   return documentsOf(texts).documents.flatMap(({ file, document }) => {
     const { value } = document
     const kind = kindOf(value, judging)
-    if (kind === undefined) return []
+    if (kind === undefined || judge.leavesOut(namespaceOf(value, judging))) return []
     const { name } = metadataOf(value)
     const self = { kind: kind.kind, name: typeof name === 'string' ? name : '' }
-    const submission = submissionOf(self, { namespace: namespaceOf(value, judging), group, object: value })
-    const missing = judge.complete(submission)
-    return missing.flatMap(({ at, value: written }): FileChange[] => {
+    const submission = submissionOf(self, {
+      namespace: namespaceOf(value, { ...judging, namespace }),
+      group,
+      object: value,
+    })
+    const changes = judge.complete(submission).flatMap(({ at, value: written }): FileChange[] => {
       if (written === undefined) return []
-      const place = document.locate(at.slice(0, -1).map(jsonKey), 'value')
-      const edit = { op: 'add', at, value: written, ...place } as const
+      const isEmpty = valueAt(value, at) === null
+      const place = document.locate((isEmpty ? at : at.slice(0, -1)).map(jsonKey), 'value')
+      const edit = { op: isEmpty ? ('set' as const) : ('add' as const), at, value: written, ...place }
       return [{ file, edit, title: `write the default, ${JSON.stringify(written)}`, id: '' }]
     })
+    // Fields are added before the first key of an object; an empty value after that key is written while it is the first.
+    return changes.toSorted((a, b) => Number(a.edit.op === 'add') - Number(b.edit.op === 'add'))
   })
 }

@@ -216,12 +216,19 @@ function splices(text: string, offset: number, rest: string, edit: Exclude<Place
     return lengthsAt(rest, KEYS).map((length) => ({
       from: 0,
       length,
-      written: inStyleOf(rest, edit.to)[0] ?? '',
+      written: inStyleOf(rest, edit.to, false)[0] ?? '',
     }))
-  if (edit.op === 'set')
-    return lengthsAt(rest, isInBrackets(text, offset) ? FLOW_VALUES : VALUES).flatMap((length) =>
-      inStyleOf(rest, edit.value).map((written) => ({ from: 0, length, written })),
+  if (edit.op === 'set') {
+    const isJson = isAfterQuotedKey(text, offset)
+    const styles = inStyleOf(rest, edit.value, isJson)
+    // A value that is not written has the place of its key.
+    const [key] = lengthsAt(rest, KEYS).filter((length) => /^:(?:\s|$)/.test(rest.slice(length, length + 2)))
+    if (key !== undefined)
+      return styles.map((written) => ({ from: key + 1, length: 0, written: ` ${written}` }))
+    return lengthsAt(rest, isJson || isInBrackets(text, offset) ? FLOW_VALUES : VALUES).flatMap((length) =>
+      styles.map((written) => ({ from: 0, length, written })),
     )
+  }
   return additions(text, offset, rest, String(jsonKey(edit.at.at(-1) ?? '')), edit.value).map(
     ([from, written]) => ({ from, length: 0, written }),
   )
@@ -272,12 +279,18 @@ function isInBrackets(text: string, offset: number): boolean {
 const lengthsAt = (rest: string, forms: readonly Form[]): number[] =>
   forms.flatMap((form) => form(rest)?.length ?? [])
 
-/** The alternatives for writing a value, the quotes of the replaced text first. */
-function inStyleOf(rest: string, value: unknown): string[] {
-  if (typeof value !== 'string') return [flow(value), JSON.stringify(value)]
-  if (rest.startsWith('"')) return [JSON.stringify(value)]
-  if (rest.startsWith("'")) return [`'${value.replaceAll("'", "''")}'`]
-  return [value, JSON.stringify(value)]
+/** Whether the value at the offset is after a key in double quotes, as in JSON. */
+function isAfterQuotedKey(text: string, offset: number): boolean {
+  const before = text.slice(0, offset).trimEnd()
+  return before.endsWith(':') && before.slice(0, -1).trimEnd().endsWith('"')
+}
+
+/** The alternatives for writing a value, the quotes of the replaced text first. After a key in double quotes, only JSON. */
+function inStyleOf(rest: string, value: unknown, isJson: boolean): string[] {
+  const isText = typeof value === 'string'
+  if (isText && rest.startsWith("'")) return [`'${value.replaceAll("'", "''")}'`]
+  if (isJson || (isText && rest.startsWith('"'))) return [JSON.stringify(value)]
+  return [isText ? value : flow(value), JSON.stringify(value)]
 }
 
 /**
@@ -296,7 +309,7 @@ function additions(
     const space = /^\{(\s*)/.exec(rest)?.[1] ?? ''
     const isEmpty = rest[1 + space.length] === '}'
     const isJson = rest[1 + space.length] === '"'
-    const inBraces = (isJson ? written.toReversed() : written).map((member) =>
+    const inBraces = (isJson ? written.slice(1) : written).map((member) =>
       isEmpty ? member : space === '' ? `${member}, ` : `${space}${member},`,
     )
     return inBraces.map((member) => [1, member] as const)

@@ -99,6 +99,15 @@ function neededRights(setup: Setup, { group, namespace }: CheckedInstallation): 
           { ...leases, name: '', verbs: ['create'] },
         ]
       : []),
+    ...(answers && setup.followsRelease
+      ? KINDS.map(({ plural }) => ({
+          group: 'apiextensions.k8s.io',
+          resource: 'customresourcedefinitions',
+          namespace: '',
+          name: `${plural}.${group}`,
+          verbs: ['get'],
+        }))
+      : []),
     ...(answers ? places : []).flatMap((each) => [
       ...KINDS.map(({ plural }) => ({
         group,

@@ -1,5 +1,7 @@
 /** The manifests that `init` writes, as plain templates, so that each can be read like the resulting file. */
 
+import { flow } from '../../fix/flow.ts'
+
 /** The identity providers where users can log in. */
 export const PROVIDERS = ['okta', 'entra', 'github', 'keycloak'] as const
 /** The ways in which the gateway gets credentials for a backend. */
@@ -98,7 +100,7 @@ export const gatewayText = ({ apiVersion, release, gateway, group, url, provider
 apiVersion: ${apiVersion}
 kind: MCPGroup
 metadata:
-  name: ${group}
+  name: ${flow(group)}
 ---
 # Which tokens the gateway takes: those that it issues itself, so this issuer is authServerConfig.issuer.
 apiVersion: ${apiVersion}
@@ -113,10 +115,10 @@ spec:
 apiVersion: ${apiVersion}
 kind: VirtualMCPServer
 metadata:
-  name: ${gateway}
+  name: ${flow(gateway)}
 spec:
   groupRef:
-    name: ${group}
+    name: ${flow(group)}
   incomingAuth:
     type: oidc
     oidcConfigRef:
@@ -240,7 +242,7 @@ spec:
   remoteUrl: https://${backend}.example.com/mcp
   transport: streamable-http
   groupRef:
-    name: ${group}
+    name: ${flow(group)}
   externalAuthConfigRef:
     name: ${name}
 `
