@@ -219,7 +219,7 @@ t.test('defaults on request', async (t) => {
 const authServer = (lines: string) =>
   `${HEAD}spec:\n  type: embeddedAuthServer\n  embeddedAuthServer:\n    issuer: https://auth.example.com\n${lines}`
 
-t.test('a field is moved only where the release is known to have its new place', async (t) => {
+t.test('a field is moved unless the release lacks its new place', async (t) => {
   const gateway = (spec: string) =>
     `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: VirtualMCPServer\nmetadata: {name: a}\nspec:\n${spec}`
   const rows: [before: string, isMoved: readonly string[], isNotMoved: readonly string[]][] = [
@@ -227,22 +227,22 @@ t.test('a field is moved only where the release is known to have its new place',
       authServer(
         '    delegateClients: [{clientId: a, clientSecretRef: {name: a, key: b}, scopes: [a], audiences: [b]}]\n',
       ),
-      ['0.47', '0.63'],
-      ['none', '0.43', '0.46'],
+      ['none', '0.47', '0.63'],
+      ['0.43', '0.46'],
     ],
     [
       gateway(
         '  incomingAuth: {type: oidc, authzConfig: {type: inline, inline: {policies: [a], primaryUpstreamProvider: okta}}}\n  authServerConfig:\n    issuer: https://auth.example.com\n',
       ),
-      ['0.29', '0.63'],
-      ['none', '0.28'],
+      ['none', '0.29', '0.63'],
+      ['0.28'],
     ],
     [
       gateway(
         '  config: {sessionStorage: {tls: {}}}\n  sessionStorage:\n    provider: redis\n    address: redis:6379\n',
       ),
-      ['0.55', '0.63'],
-      ['none', '0.50'],
+      ['none', '0.55', '0.63'],
+      ['0.50'],
     ],
   ]
   for (const [before, isMoved, isNotMoved] of rows)

@@ -2,7 +2,7 @@ import { KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { allRules } from '../kinds/places.ts'
 import { fieldsOf } from '../kinds/schema-fields.ts'
-import { allows, type KnownField, knownFields, refusals, type Release, schemaAt } from '../release/index.ts'
+import { allows, refusals, type Release, type ReleaseSchema, schemaAt } from '../release/index.ts'
 import {
   compareReleases,
   type Finding,
@@ -149,47 +149,35 @@ export function folded(findings: readonly Finding[], refused: readonly Finding[]
   return [...findings.filter((finding) => !told.has(finding)), ...refusals]
 }
 
-/** Leaves out the fixes that move a field to a place which the release may not have. */
+/** Leaves out the fixes that move a field to a place which the release does not have; none when no release is known. */
 export function withSureFixes(
   findings: readonly Finding[],
   kind: Kind,
   release: Release | undefined,
 ): readonly Finding[] {
+  const schema = release?.schemas.get(kind.kind)
+  if (schema === undefined) return findings
   // Many findings share a fix, which moves many fields.
   const known = new Map<Fix, boolean>()
   return findings.map((finding) => {
     const { fix, ...error } = finding.error
     if (fix === undefined) return finding
-    const sure = known.get(fix) ?? isSure(fix, kind, release)
+    const sure = known.get(fix) ?? isSure(fix, schema)
     known.set(fix, sure)
     return sure ? finding : { ...finding, error }
   })
 }
 
-const isSure = ({ edits }: Fix, kind: Kind, release: Release | undefined): boolean =>
+/** Whether the release has each place to which the fix moves a field. */
+const isSure = ({ edits }: Fix, schema: ReleaseSchema): boolean =>
   edits.every(
     (edit) =>
-      edit.op !== 'move' || edit.moves.every(({ to = [] }) => hasPlace(kind, release, { at: edit.at, to })),
+      edit.op !== 'move' ||
+      edit.moves.every(({ to = [] }) => {
+        const steps = to.map((step) => (/^\d+$/.test(step) ? Number(step) : step))
+        return schemaAt(schema, [...edit.at, ...steps]) !== undefined
+      }),
   )
-
-/**
- * Whether the release has the field at the path `to` in an object at `at`, which it has. When no release is known,
- * whether every known release has it.
- */
-function hasPlace(
-  kind: Kind,
-  release: Release | undefined,
-  { at, to }: { readonly at: readonly Segment[]; readonly to: readonly string[] },
-): boolean {
-  const place = [...at, ...to.map((step) => (/^\d+$/.test(step) ? Number(step) : step))]
-  const schema = release?.schemas.get(kind.kind)
-  if (schema !== undefined) return schemaAt(schema, place) !== undefined
-  const known = knownFields(kind.kind)
-  return to.every((_, i) => {
-    const field: KnownField | undefined = known && schemaAt(known, place.slice(0, at.length + i + 1))
-    return field !== undefined && field.since === undefined
-  })
-}
 
 /**
  * Rules about mistakes that a CRD refuses too, each with a pattern for the message of the CRD. A rule whose failure
