@@ -1,6 +1,6 @@
 import type { Kind } from '../kinds/kind.ts'
 import type { Judge, Verdict } from '../engine/index.ts'
-import { kindNamed, KINDS } from '../kinds/index.ts'
+import { KINDS } from '../kinds/index.ts'
 import {
   type Finding,
   isObject,
@@ -295,11 +295,13 @@ export class CurrentFindings {
   }
 }
 
-/** Without findings about Secrets and ConfigMaps: nothing watches these, only a review reads them. */
-const findingsOf = ({ errors, warnings }: Verdict): readonly Finding[] =>
-  [...errors, ...warnings].filter(({ error: { dependsOn = [] } }) => dependsOn.every(isWatched))
+/** The kinds that only reviews read, by `--check-secrets` and `--check-config-maps`: the state never has them. */
+const READ_BY_REVIEWS: ReadonlySet<string> = new Set(['Secret', 'ConfigMap'])
 
-const isWatched = ({ kind }: ObjectName) => kindNamed.has(kind)
+const findingsOf = ({ errors, warnings }: Verdict): readonly Finding[] =>
+  [...errors, ...warnings].filter(
+    ({ error: { dependsOn = [] } }) => !dependsOn.some(({ kind }) => READ_BY_REVIEWS.has(kind)),
+  )
 
 /** The object with only those metadata that rules read: name, version, and annotations of the API group. */
 function withReadMetadata(object: unknown, group: string): unknown {

@@ -150,7 +150,13 @@ const nameOfFlag = (flag: string) => flag.replace(/=.*/, '')
  * collect no garbage below 1 GiB: they live for seconds, and a third of the CPU time of their start was the collector's.
  */
 export function environment(folder: string): NodeJS.ProcessEnv {
-  return { PATH: process.env.PATH, HOME: join(folder, 'home'), TMPDIR: folder, GOGC: 'off', GOMEMLIMIT: '1GiB' }
+  return {
+    PATH: process.env.PATH,
+    HOME: join(folder, 'home'),
+    TMPDIR: folder,
+    GOGC: 'off',
+    GOMEMLIMIT: '1GiB',
+  }
 }
 
 /** Where the output of the server `name` goes. */
