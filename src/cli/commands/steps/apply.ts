@@ -90,7 +90,7 @@ function run(
  * The manifest, with null for each field of its spec that the step removes: kubectl apply removes a field only if it is
  * null, or if kubectl wrote it.
  */
-export function withRemovals(value: unknown, before: unknown, after: unknown): unknown {
+function withRemovals(value: unknown, before: unknown, after: unknown): unknown {
   if (!isObject(value) || !isObject(before) || !isObject(after)) return value
   return { ...value, spec: withNulls(value.spec ?? {}, before.spec, after.spec ?? {}) }
 }
