@@ -56,7 +56,8 @@ import { SecretConflict, type SecretStore } from '../src/certificates/secret-sto
 import { judgePair } from '../src/certificates/verify.ts'
 import { readFlags } from '../src/configuration/flags.ts'
 import { SERVER_FLAGS } from '../src/server/configuration.ts'
-import { calledNames } from '../src/server/names.ts'
+import { calledNames, servingNames } from '../src/server/names.ts'
+import { clientConfigOf } from '../src/server/open-arming.ts'
 import {
   authoritiesIn,
   certificatesIn,
@@ -737,6 +738,13 @@ t.test('what a step does', async (t) => {
       stored: state({ ...a, longestLeaf: MINUTE }),
       at: 0,
       changes: ['amended'],
+      bundle: 'a',
+      sign: 'a',
+    },
+    {
+      title: 'but none that is longer than that of the CA',
+      stored: state({ ...a, expires: 30 * MINUTE, longestLeaf: 30 * MINUTE }),
+      at: 0,
       bundle: 'a',
       sign: 'a',
     },
@@ -1816,5 +1824,16 @@ t.test(
     t.match(names(), ['vmcp-admission.vmcp-system.svc'])
     t.strictSame(names('--webhook-url', 'https://hooks.example.com:8443'), ['hooks.example.com'])
     t.strictSame(names('--webhook-url', 'https://[::1]:8443'), ['::1'])
+    const { values } = readFlags(SERVER_FLAGS, ['--webhook-url', 'https://[fd00::1]:8443'], {})
+    t.ok(servingNames(values).includes('fd00::1'), 'a self-managed one too, for an address')
   },
 )
+
+t.test('no configuration is written without the CA that the server manages', (t) => {
+  const { values } = readFlags(SERVER_FLAGS, ['--certificates', 'self-managed'], {})
+  t.throws(() => clientConfigOf(values, undefined, '/validate'), /the CA in the Secret is not known yet/)
+  t.match(clientConfigOf(values, 'a', '/validate'), { caBundle: 'YQ==' })
+  const { values: files } = readFlags(SERVER_FLAGS, ['--certificates', 'files'], {})
+  t.notOk('caBundle' in clientConfigOf(files, undefined, '/validate'), 'another tool injects it')
+  t.end()
+})

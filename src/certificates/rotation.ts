@@ -301,8 +301,10 @@ class Draft {
     const { leaf, orphaned = [] } = this.#observed
     const { state } = this
     if (state === undefined) return
-    if (state.current.longestLeaf < leafLifetime)
-      this.#become('amended', { ...state, current: { ...state.current, longestLeaf: leafLifetime } })
+    const { issued, expires } = state.current
+    const longestLeaf = Math.min(leafLifetime, expires - issued)
+    if (state.current.longestLeaf < longestLeaf)
+      this.#become('amended', { ...state, current: { ...state.current, longestLeaf } })
     for (const { until, ...authority } of orphaned) this.#vouchFor({ authority, expires: until })
     if (leaf !== undefined && leaf.expires > this.#now) this.#vouchFor(leaf)
   }

@@ -8,7 +8,7 @@ export function servingNames({
   host,
   'webhook-url': url,
 }: ServerConfiguration): string[] {
-  return serviceNames(service, namespace, [host, ...(url === '' ? [] : [new URL(url).hostname])])
+  return serviceNames(service, namespace, [host, ...hostsOf(url)])
 }
 
 /**
@@ -16,7 +16,11 @@ export function servingNames({
  * --host.
  */
 export const localNames = ({ host, 'webhook-url': url }: ServerConfiguration): string[] =>
-  [...(url === '' ? [] : [new URL(url).hostname]), host].map((name) => name.replace(/^\[|\]$/g, ''))
+  [...hostsOf(url), host]
+
+/** The host of --webhook-url, an IPv6 address without its brackets; empty when the flag is not set. */
+const hostsOf = (url: string): string[] =>
+  url === '' ? [] : [new URL(url).hostname.replace(/^\[|\]$/g, '')]
 
 /** The names that tls.crt in --cert-dir should have: only the host of --webhook-url or, without it, `servingNames`. */
 export const calledNames = (configuration: ServerConfiguration): string[] =>

@@ -66,11 +66,15 @@ function breakGlass({ role, namespace, 'webhook-url': url }: ServerConfiguration
   return `Changes of this object are undone within seconds. First: ${stop}. Then: ${remove}`
 }
 
-function clientConfigOf(
-  { service, namespace, 'webhook-url': url }: ServerConfiguration,
+/** How API servers call the webhook. Throws while the CA that this server manages itself is not known. */
+export function clientConfigOf(
+  { service, namespace, certificates, 'webhook-url': url }: ServerConfiguration,
   bundle: string | undefined,
   path: '/validate' | '/mutate',
 ): ClientConfig {
+  // Written without it, the configurations would lose the CA by which API servers trust the webhook.
+  if (certificates === 'self-managed' && bundle === undefined)
+    throw new Error('the CA in the Secret is not known yet')
   const where = url === '' ? { service: { namespace, name: service, port: 443, path } } : { url: url + path }
   return bundle === undefined ? where : { ...where, caBundle: Buffer.from(bundle).toString('base64') }
 }

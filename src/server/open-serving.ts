@@ -129,9 +129,14 @@ function openSelfManaged(
   return new TrustLoop(configuration, connection, logger, signal)
 }
 
-const firstExpiry = (pem: string): number | undefined => {
-  const all = authoritiesIn(pem).map(({ expires }) => expires)
-  return all.length === 0 ? undefined : Math.min(...all)
+/** When the first of the certificates expires; undefined when there is none, or when one cannot be read. */
+function firstExpiry(pem: string): number | undefined {
+  try {
+    const all = authoritiesIn(pem).map(({ expires }) => expires)
+    return all.length === 0 ? undefined : Math.min(...all)
+  } catch {
+    return undefined
+  }
 }
 
 /**
