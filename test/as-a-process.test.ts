@@ -137,10 +137,7 @@ t.test('certificates and ports', async (t) => {
   t.equal(await second.stop('SIGINT'), 0)
   const third = await startServer([], folder)
   t.equal(await third.stop('SIGHUP'), 0, 'as does the end of the terminal')
-  writeFileSync(
-    join(folder, 'ca.crt'),
-    '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n',
-  )
+  writeFileSync(join(folder, 'ca.crt'), '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n')
   const fourth = await startServer(['--certificates', 'files'], folder)
   await fourth.ready()
   t.ok((await fetch(`${fourth.probeUrl}/metrics`)).ok, 'a CA that cannot be read keeps nobody waiting')
