@@ -558,6 +558,19 @@ t.test('a wrong file', async (t) => {
     ],
     ['a: [', '1:5: Flow sequence in block collection must be sufficiently indented and end with a ]'],
     ['profile: strict\nprofile: strict', '2:1: Map keys must be unique'],
+    [
+      'namespaces: {leaveOut: [*-test]}',
+      '1:25: write "*-test" in quotes: without them, a text that begins with * is an alias of YAML',
+    ],
+    [
+      'namespaces:\n  default: &a shop\n  leaveOut:\n    - *a\n    - *-b\n    - *-c',
+      '5:7: write "*-b" in quotes: without them, a text that begins with * is an alias of YAML',
+      '6:7: write "*-c" in quotes: without them, a text that begins with * is an alias of YAML',
+    ],
+    [
+      `placeholders: [&a '@@', ${'*a, '.repeat(200)}]`,
+      '1:1: Excessive alias count indicates a resource exhaustion attack',
+    ],
     ['- a', '1:1: the file must be a map'],
     [
       'exemptions: [{ id: schema-enum, reason: x, object: { kind: MCPGruop } }]',
