@@ -785,6 +785,13 @@ old/b.yaml:5:13: warning: MCPGroup d: apiVersion: v1 is not a version of these r
   )
   const { findings } = await printed(['old'])
   t.equal(findings.length, 4, 'JSON has them all')
+  await write({ 'older/a.yaml': `${old('a')}---\n${old('b, namespace: prod')}` })
+  const severity = ['--severity', 'api-version-current=error@prod']
+  t.match(
+    (await lines(['--advice', ...severity, 'older'])).lines,
+    [/:1:13: advice: MCPGroup a: /, /:5:13: error: MCPGroup b: /],
+    'a line for each severity',
+  )
 })
 
 t.test('groups and versions that are not ours', async (t) => {
