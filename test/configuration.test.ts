@@ -401,6 +401,22 @@ t.test('findings that are exempt or ignored', async (t) => {
       '.',
       [/a.yaml:3:7: ignored warning: .*\(kind-known\): ignored by the comment: x/],
     ],
+    [
+      'a kind that is not known, where no comment may be',
+      {
+        'a.yaml': above(
+          'kind:',
+          ignoreComment('kind-known', 'x'),
+          ENTRY.replace('MCPServerEntry', 'MCPServerEntries'),
+        ),
+        [C]: 'allowIgnores: none',
+      },
+      '.',
+      [
+        `a.yaml:2:1: note: 'kind-known' has no effect: the configuration allows no ignores in manifests`,
+        /a.yaml:3:7: warning: .*\(kind-known\)/,
+      ],
+    ],
   ]
   for (const [title, files, args, expected, talk = /^$/] of rows) {
     const { lines, stderr } = await checked(files, ['check', '--show-ignored', ...args.split(' ')])
