@@ -785,6 +785,13 @@ old/b.yaml:5:13: warning: MCPGroup d: apiVersion: v1 is not a version of these r
   )
   const { findings } = await printed(['old'])
   t.equal(findings.length, 4, 'JSON has them all')
+  await write({ 'older/a.yaml': `${old('a')}---\n${old('b, namespace: prod')}` })
+  const severity = ['--severity', 'api-version-current=error@prod']
+  t.match(
+    (await lines(['--advice', ...severity, 'older'])).lines,
+    [/:1:13: advice: MCPGroup a: /, /:5:13: error: MCPGroup b: /],
+    'a line for each severity',
+  )
 })
 
 t.test('groups and versions that are not ours', async (t) => {
@@ -1353,6 +1360,8 @@ t.test('where a reference leads elsewhere, a namespace that is assumed is told',
     'assumed/none.yaml': `${serverIn('{ name: tools }')}---\n${inTools}`,
     'assumed/named.yaml': `${serverIn('{ name: tools }').replace('name: wiki', 'name: wiki, namespace: a')}---\n${inTools}`,
     'assumed/gone.yaml': serverIn('{ name: tools }'),
+    'assumed/empty.yaml': `${serverIn('{ name: tools }')}---\n${group("tools, namespace: ''")}`,
+    'assumed/null.yaml': `${serverIn('{ name: tools }', ', toolConfigRef: { name: few }')}---\n${group('tools')}---\n${group('few, namespace: null').replace('MCPGroup', 'MCPToolConfig')}`,
   })
   const told = (namespace: string) =>
     `assumed/none.yaml:3:1: names no namespace, and is judged in '${namespace}'; --namespace NAME says which`
@@ -1362,6 +1371,14 @@ t.test('where a reference leads elsewhere, a namespace that is assumed is told',
     [['--namespace', 'b'], 'assumed/none.yaml', [], []],
     [[], 'assumed/named.yaml', ['reference-found'], []],
     [[], 'assumed/gone.yaml', ['reference-found'], []],
+    [[], 'assumed/empty.yaml', [], []],
+    [['--namespace', 'a'], 'assumed/empty.yaml', [], []],
+    [
+      [],
+      'assumed/null.yaml',
+      [],
+      ["assumed/null.yaml:12:7: not checked: there are no rules for the kind 'MCPToolConfig'"],
+    ],
   ]
   for (const [flags, file, ids, notes] of rows) {
     const { stdout } = await here(t, check, [file], ['--output', 'json', ...flags])

@@ -64,7 +64,13 @@ async function checked(files: Readonly<Record<string, string>>, args: readonly s
 const C = 'vmcp-admission.yaml'
 
 t.test('findings that are exempt or ignored', async (t) => {
-  type Row = [title: string, files: Record<string, string>, args: string, lines: (string | RegExp)[]]
+  type Row = [
+    title: string,
+    files: Record<string, string>,
+    args: string,
+    lines: (string | RegExp)[],
+    stderr?: RegExp,
+  ]
   const rows: Row[] = [
     ['nothing is', { 'a.yaml': ENTRY }, '.', [`a.yaml:9:11: ${WARNING}`]],
     ['by id', { 'a.yaml': ENTRY, [C]: of('') }, '.', [`a.yaml:9:11: ${ignored('configuration')}`]],
@@ -124,6 +130,24 @@ t.test('findings that are exempt or ignored', async (t) => {
       { 'a.yaml': ENTRY, [C]: of('    path: spec.remoteUrl\n') },
       'a.yaml',
       [`a.yaml:9:11: ${WARNING}`],
+    ],
+    [
+      'an exemption of many objects may be for what cannot be read',
+      { 'a.yaml': ENTRY, 'b.yaml': 'a: [', [C]: of('    path: spec.remoteUrl\n') },
+      '.',
+      [`a.yaml:9:11: ${WARNING}`],
+      /^b\.yaml:\S+ cannot read: /,
+    ],
+    [
+      'an exemption of many objects may be for what a patch results in',
+      {
+        'a.yaml': ENTRY,
+        'b.yaml': ENTRY,
+        'kustomization.yaml': 'patches: [{ path: b.yaml }]',
+        [C]: of('    path: spec.remoteUrl\n'),
+      },
+      '.',
+      [`a.yaml:9:11: ${WARNING}`, /^b\.yaml:1:1: note: not judged, because /],
     ],
     [
       'an exemption of one object that excuses nothing',
@@ -377,10 +401,26 @@ t.test('findings that are exempt or ignored', async (t) => {
       '.',
       [/a.yaml:3:7: ignored warning: .*\(kind-known\): ignored by the comment: x/],
     ],
+    [
+      'a kind that is not known, where no comment may be',
+      {
+        'a.yaml': above(
+          'kind:',
+          ignoreComment('kind-known', 'x'),
+          ENTRY.replace('MCPServerEntry', 'MCPServerEntries'),
+        ),
+        [C]: 'allowIgnores: none',
+      },
+      '.',
+      [
+        `a.yaml:2:1: note: 'kind-known' has no effect: the configuration allows no ignores in manifests`,
+        /a.yaml:3:7: warning: .*\(kind-known\)/,
+      ],
+    ],
   ]
-  for (const [title, files, args, expected] of rows) {
+  for (const [title, files, args, expected, talk = /^$/] of rows) {
     const { lines, stderr } = await checked(files, ['check', '--show-ignored', ...args.split(' ')])
-    t.equal(stderr, '', title)
+    t.match(stderr, talk, title)
     t.equal(lines.length, expected.length, `${title}: ${lines.join('\n')}`)
     for (const [i, line] of expected.entries()) {
       const found = (lines[i] ?? '').replace(`${C}: `, `${C}:0:0: `)
@@ -558,6 +598,19 @@ t.test('a wrong file', async (t) => {
     ],
     ['a: [', '1:5: Flow sequence in block collection must be sufficiently indented and end with a ]'],
     ['profile: strict\nprofile: strict', '2:1: Map keys must be unique'],
+    [
+      'namespaces: {leaveOut: [*-test]}',
+      '1:25: write "*-test" in quotes: without them, a text that begins with * is an alias of YAML',
+    ],
+    [
+      'namespaces:\n  default: &a shop\n  leaveOut:\n    - *a\n    - *-b\n    - *-c',
+      '5:7: write "*-b" in quotes: without them, a text that begins with * is an alias of YAML',
+      '6:7: write "*-c" in quotes: without them, a text that begins with * is an alias of YAML',
+    ],
+    [
+      `placeholders: [&a '@@', ${'*a, '.repeat(200)}]`,
+      '1:1: Excessive alias count indicates a resource exhaustion attack',
+    ],
     ['- a', '1:1: the file must be a map'],
     [
       'exemptions: [{ id: schema-enum, reason: x, object: { kind: MCPGruop } }]',

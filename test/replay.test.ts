@@ -262,6 +262,11 @@ t.test('settings, formats and wrong usage', async (t) => {
   t.match(findings, [{ severity: 'error', name: 'a', path: DENIED, writes: 1, users: ['alice'] }])
   for (const { id } of findings as { id: string }[])
     t.equal((await run('--severity', `${id}=warning`, 'log')).status, 0, id)
+  writeFileSync(join(folder, 'left-out.yaml'), 'namespaces: { leaveOut: [tools] }')
+  t.match(await run('--config-file', 'left-out.yaml', 'log'), {
+    status: 0,
+    stdout: /^0 writes judged: .*\n {2}1 not judged: in namespaces that the configuration leaves out\n$/,
+  })
   t.equal((await run('-')).status, 0)
   t.match(await run(), { status: 2, stderr: /name audit logs of the API server/ })
   t.match(await run('missing'), { status: 3, stderr: /missing: cannot read: no such file or folder/ })

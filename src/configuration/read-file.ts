@@ -1,7 +1,7 @@
-import { isMap, isPair, LineCounter, type Node, parseDocument } from 'yaml'
+import { type Document, isAlias, isMap, isPair, LineCounter, type Node, parseDocument, visit } from 'yaml'
 import { kindNamed } from '../kinds/index.ts'
 import { ALL_IDS, parseSeveritySetting, problemWithIgnoredId, problemWithPath } from '../engine/index.ts'
-import { nearest, shortQuote } from '../rule/index.ts'
+import { errorMessage, nearest, shortQuote } from '../rule/index.ts'
 import { ConfigurationSchema, type WrittenConfiguration } from './file-schema.ts'
 import { ConfigurationError } from './configuration-error.ts'
 import type { Configuration, FileExemption } from './file.ts'
@@ -34,7 +34,14 @@ export function readConfiguration(file: string, content: string): Configuration 
     throw new ConfigurationError(file, placed)
   }
   end(syntax)
-  const value: unknown = document.toJS() ?? {}
+  end(unknownAliases(document))
+  let value: unknown
+  try {
+    value = document.toJS() ?? {}
+  } catch (error) {
+    // Aliases that expand to too much.
+    end([{ offset: 0, message: errorMessage(error) }])
+  }
   for (const { at, message, target } of schemaProblems(ConfigurationSchema, value, 'the file'))
     fail(at, message, target)
   end(problems)
@@ -87,6 +94,23 @@ export function readConfiguration(file: string, content: string): Configuration 
     leftOut,
     placeholders,
   }
+}
+
+/** Texts such as `*-test` without quotes, which YAML reads as aliases, although no anchor before them has their name. */
+function unknownAliases(document: Document): { readonly offset: number; readonly message: string }[] {
+  const anchors = new Set<string>()
+  const found: { readonly offset: number; readonly message: string }[] = []
+  visit(document, {
+    Node(_, node) {
+      if (!isAlias(node)) anchors.add(node.anchor ?? '')
+      else if (!anchors.has(node.source))
+        found.push({
+          offset: node.range?.[0] ?? 0,
+          message: `write ${shortQuote(`*${node.source}`)} in quotes: without them, a text that begins with * is an alias of YAML`,
+        })
+    },
+  })
+  return found
 }
 
 /** A hint with a similar known id, if the text `problem` says that the id is unknown; else an empty text. */

@@ -60,9 +60,9 @@ function namespacesOf(
   kind: string,
   values: readonly unknown[],
   reading: DocumentReading,
-): ReadonlySet<unknown> {
-  const found = values.filter((value) => factsKindOf(value, reading) === kind).map(metadataOf)
-  return new Set(found.map(({ namespace = reading.namespace }) => namespace))
+): ReadonlySet<string> {
+  const found = values.filter((value) => factsKindOf(value, reading) === kind)
+  return new Set(found.map((value) => namespaceOf(value, reading)))
 }
 
 /** Adds documents to the state; each replaces the object of the same kind, namespace and name. */
@@ -76,14 +76,14 @@ export function putAll(state: ClusterState, values: readonly unknown[], reading:
       state.put(kind, value, reading.namespace, places)
     } else {
       const named = factsKindOf(value, reading)
-      const { name, namespace = reading.namespace } = metadataOf(value)
-      if (named === undefined || typeof name !== 'string' || typeof namespace !== 'string') continue
+      const { name } = metadataOf(value)
+      if (named === undefined || typeof name !== 'string') continue
       const facts = FACTS[named](
         value as Record<string, unknown>,
         reading.strict ? undefined : isFilled(reading),
         reading.readYaml,
       )
-      state.putFacts({ kind: named, name }, namespace, facts)
+      state.putFacts({ kind: named, name }, namespaceOf(value, reading), facts)
     }
   }
 }
@@ -122,11 +122,12 @@ export function kindsNotKnown(
   for (const value of reading.strict ? [] : values) {
     const kind = kindOf(value, reading)?.kind ?? factsKindOf(value, reading)
     if (kind === undefined || !isObject(value)) continue
-    const { name, namespace = reading.namespace } = metadataOf(value)
+    const { name } = metadataOf(value)
+    const namespace = namespaceOf(value, reading)
     const isOpen =
       isFilledIn(name, reading) || (BACKEND_KINDS.includes(kind) && hasUnknownGroup(value.spec, reading))
     if (isFilledIn(namespace, reading)) hidden.add(kind)
-    else if (isOpen) hidden.add(`${kind}/${String(namespace)}`)
+    else if (isOpen) hidden.add(`${kind}/${namespace}`)
   }
   return (kind, namespace) => hidden.has(kind) || hidden.has(`${kind}/${namespace}`)
 }
@@ -142,7 +143,7 @@ function hasUnknownGroup(spec: unknown, reading: DocumentReading): boolean {
   return typeof name !== 'string' || isFilledIn(name, reading)
 }
 
-/** The namespace of a document, or the fallback where it names none. */
+/** The namespace of a document, or the fallback where it names none; an empty one is none, as for kubectl. */
 export function namespaceOf(value: unknown, { namespace: fallback }: DocumentReading): string {
   const { namespace } = metadataOf(value)
   return typeof namespace === 'string' && namespace !== '' ? namespace : fallback

@@ -125,7 +125,8 @@ export class ClusterState {
     const { name, namespace = fallback } = resource?.metadata ?? {}
     if (resource === undefined || typeof name !== 'string' || typeof namespace !== 'string') return []
     const version = versionOf(resource)
-    return this.#store(namespace, { name: { kind: kind.kind, name }, object, resource, version })
+    const place = namespace === '' ? fallback : namespace
+    return this.#store(place, { name: { kind: kind.kind, name }, object, resource, version })
   }
 
   /** Whether an object is stored with all its fields. */

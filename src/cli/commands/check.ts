@@ -75,7 +75,9 @@ export async function checkFiles({
   const { report, scope, release } = flags.cluster
     ? await readAndJudge(documents, judging, flags, environment)
     : judgeAlone(documents, judging)
-  const isWhole = coversAll(world.configuration, positionals) && flags.exclude.length === 0
+  // An exemption may be for what was not judged.
+  const isAllJudged = report.unread.length === 0 && report.notJudged.length === 0
+  const isWhole = coversAll(world.configuration, positionals) && flags.exclude.length === 0 && isAllJudged
   report.notes.push(...exemptions.notes(isWhole ? 'files' : 'some files'))
   addNotJudged(report, exemptions.notJudged, flags['fail-on-not-judged'])
   progress.end()

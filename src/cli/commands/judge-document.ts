@@ -84,8 +84,9 @@ export function* judgingDocument(
   const comments = commentsOf(document)
   if (kind === undefined) {
     report.others += 1
-    const ignored = reportNotJudged(file, document, { judging: given, judge }, report, comments)
-    noteComments(file, { comments, ignored, refused: [], settings }, report)
+    const weighed = reportNotJudged(file, document, { judging: given, judge }, report, comments)
+    const { ignored = [], refusedIgnores: refused = [] } = weighed ?? {}
+    noteComments(file, { comments, ignored, refused, settings }, report)
     return undefined
   }
   const subject = subjectOf(kind.kind, value as Resource, given)
@@ -244,20 +245,21 @@ function noteComments(
   }
 }
 
+/** Reports why a document is not judged; returns the verdict when that is a finding. */
 function reportNotJudged(
   file: string,
   document: ReadDocument,
   { judging, judge }: { readonly judging: Judging; readonly judge: Judge },
   report: Report,
   comments: readonly Comment[],
-): readonly Ignored[] {
+): Verdict | undefined {
   const found = notJudged(document.value, judging)
-  if (found === undefined) return []
+  if (found === undefined) return undefined
   const { at, detail, finding, resource } = found
   const place = { file, ...document.locate(at, 'value') }
   if (finding === undefined) {
     report.notes.push({ ...place, message: `not checked: ${detail}` })
-    return []
+    return undefined
   }
   const { kind } = resource
   const subject = subjectOf(typeof kind === 'string' ? kind : 'resource', resource, judging)
@@ -269,7 +271,7 @@ function reportNotJudged(
     ...document.locate(where.map(jsonKey), target),
   })
   addVerdict(report, verdict, subject, { ...NO_PLACES, of: () => place, part })
-  return verdict.ignored
+  return verdict
 }
 
 /** Puts a placeholder's text on one line and shortens it, because a template may be long and have several lines. */

@@ -72,6 +72,7 @@ async function judgeLogs({ flags, names }: Invocation<typeof FLAGS>): Promise<nu
 
 const NOT_AN_EVENT = 'not an audit event: the log has an event of audit.k8s.io/v1 as JSON on each line'
 const MOST_UNREAD = 5
+const LEFT_OUT = 'in namespaces that the configuration leaves out'
 
 const linesOf = (name: string) =>
   createInterface({ input: name === '-' ? process.stdin : createReadStream(name), crlfDelay: Infinity })
@@ -129,15 +130,20 @@ class Replay {
     const kind = kindOfResource.get(write.resource)
     if (kind === undefined) return
     const before = this.#state.object(kind.kind, write.namespace, write.name)
-    const submission = this.#submission(kind, write, before)
-    if (submission === undefined)
-      this.#countLacking(write.lacking || 'deletions of objects that the log does not hold')
-    else this.#judgeWrite(write, submission)
+    if (this.#judge.leavesOut(write.namespace)) this.#countLacking(LEFT_OUT)
+    else this.#judgeOrCount(kind, write, before)
     // Removes a deleted object from the state here. A later update in the log that removes its last finalizer must not
     // store the object again.
     if (write.verb === 'delete' || write.object === undefined || isBeingDeleted(write.object))
       this.#state.remove(kind.kind, write.namespace, write.name)
     else this.#state.put(kind, write.object, write.namespace)
+  }
+
+  #judgeOrCount(kind: Kind, write: Write, before: unknown): void {
+    const submission = this.#submission(kind, write, before)
+    if (submission === undefined)
+      this.#countLacking(write.lacking || 'deletions of objects that the log does not hold')
+    else this.#judgeWrite(write, submission)
   }
 
   #deleteCollection({ deleted, hasSelector, ...shared }: CollectionDeletion): void {

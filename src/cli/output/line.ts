@@ -77,10 +77,12 @@ export function inFileOrder({ files }: Report): (a: Located, b: Located) => numb
 
 /**
  * The lines of the findings. Findings about an outdated apiVersion, which often all documents of a repository have,
- * become one line with a count.
+ * become one line for each severity, with a count.
  */
 function findingLines(findings: readonly ReportedFinding[]): (Located & { readonly text: string })[] {
-  const alike = Map.groupBy(findings, ({ id, message }, i) => (id === 'api-version-current' ? message : i))
+  const alike = Map.groupBy(findings, ({ id, severity, message }, i) =>
+    id === 'api-version-current' ? `${severity}: ${message}` : i,
+  )
   return [...alike.values()].flatMap(([first, ...others]) =>
     first === undefined ? [] : [{ ...first, text: findingLine(first, others.length) }],
   )
