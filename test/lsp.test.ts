@@ -284,6 +284,14 @@ t.test('a comment whose reason is not written has no effect, and says so', async
   await editor.shown('backend.yaml', (all) => all.length === 0)
 })
 
+/** Locations, each as the name of a file and a line from 0. */
+const short = (all: readonly Location[]) =>
+  all.map(({ uri, range }) => `${uri.split('/').at(-1) ?? ''}:${range.start.line}`).toSorted()
+
+/** What a rename changes. */
+const changed = ({ changes = {} }: WorkspaceEdit) =>
+  short(Object.entries(changes).flatMap(([uri, all]) => all.map(({ range }) => ({ uri, range }))))
+
 const NAMES: readonly (readonly [
   file: keyof typeof FILES,
   marked: string,
@@ -301,18 +309,32 @@ for (const [file, marked, defined, uses] of NAMES)
     await editor.shown('gateway.yaml', () => true)
     const { text, position } = cursorIn(marked)
     await editor.open(file, text)
-    const short = (all: readonly Location[]) =>
-      all.map(({ uri, range }) => `${uri.split('/').at(-1) ?? ''}:${range.start.line}`).toSorted()
     t.strictSame(short((await editor.ask('definition', file, position)) as Location[]), [defined])
     const found = await editor.ask('references', file, position, { context: { includeDeclaration: false } })
     t.strictSame(short(found as Location[]), uses)
     const edit = (await editor.ask('rename', file, position, { newName: 'other' })) as WorkspaceEdit
-    const edits = Object.entries(edit.changes ?? {}).flatMap(([uri, all]) =>
-      all.map(({ range }) => ({ uri, range })),
-    )
-    t.strictSame(short(edits), [defined, ...uses].toSorted())
+    t.strictSame(changed(edit), [defined, ...uses].toSorted())
     t.rejects(editor.ask('rename', file, position, { newName: 'a b' }), /cannot be a name/)
   })
+
+t.test('a key is renamed only when everything that uses it writes it', async (t) => {
+  const oidc = (name: string, key: string) =>
+    `${OIDC.replace('login', name)}    caBundleRef:\n      configMapRef:\n        name: ca\n${key}`
+  const written = '        key: ca.crt\n'
+  const editor = await startEditor(t, {
+    'ca.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ca\ndata:\n  ca.crt: ${CA}\n',
+    'a.yaml': oidc('a', written),
+    'b.yaml': oidc('b', ''),
+  })
+  const rename = () => editor.ask('rename', 'ca.yaml', { line: 5, character: 4 }, { newName: 'b.crt' })
+  const context = { includeDeclaration: false }
+  const uses = await editor.ask('references', 'ca.yaml', { line: 5, character: 4 }, { context })
+  t.strictSame(short(uses as Location[]), ['a.yaml:11', 'b.yaml:9'])
+  await t.rejects(rename(), /'b\.yaml' uses 'ca\.crt' by default: write the key there first/)
+  t.equal(await editor.ask('prepareRename', 'b.yaml', { line: 9, character: 8 }), null)
+  await editor.open('b.yaml', oidc('b', written))
+  t.strictSame(changed((await rename()) as WorkspaceEdit), ['a.yaml:11', 'b.yaml:11', 'ca.yaml:5'])
+})
 
 /** The server as an editor starts it, in a folder of its own. */
 async function startProcess(
