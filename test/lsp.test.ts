@@ -368,6 +368,23 @@ t.test('files of two folders stay apart when their paths in them are equal', asy
   t.match(all.find(isWanted)?.relatedInformation, [{ location: { uri: editor.uri('one/a.yaml') } }])
 })
 
+t.test('of copies of an object the last one counts, as for check, and no patch', async (t) => {
+  const editor = await startEditor(t, {
+    ...FILES,
+    'config/a.yaml': CONFIG,
+    'config.yaml': CONFIG.replace('okta', 'github'),
+    'kustomization.yaml': 'patches:\n  - path: patch.yaml\n',
+    'patch.yaml': CONFIG,
+  })
+  const isWanted = ({ code }: Diagnostic) => code === 'upstream-inject-provider-exists'
+  const all = await editor.shown('gateway.yaml', (each) => each.some(isWanted))
+  const found = all.find(isWanted)
+  t.match(found?.relatedInformation, [{ location: { uri: editor.uri('config.yaml') } }])
+  await editor.open('config/a.yaml', CONFIG)
+  const hover = await editor.ask('hover', 'gateway.yaml', found?.range.start ?? NOBODY)
+  t.match(hover, { contents: { value: /upstream-inject-provider-exists/ } })
+})
+
 /** Files that reading the folder `work` does not find, and whether they count while they are open. */
 const ELSEWHERE: readonly (readonly [file: string, counts: boolean])[] = [
   ['elsewhere/a.yaml', true],

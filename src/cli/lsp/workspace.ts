@@ -180,28 +180,30 @@ export class Workspace {
   occurrencesOf(symbol: string): readonly PlacedOccurrence[] {
     const world = this.#now
     world.bySymbol ??= Map.groupBy(
-      [...this.files].flatMap((file) => this.occurrencesIn(file)),
+      world.files.flatMap((file) => this.occurrencesIn(file)),
       (each) => each.symbol,
     )
     return world.bySymbol.get(symbol) ?? []
   }
 
-  /** The place of an object; undefined when no file contains it. */
+  /** The place of an object, of its last copy; undefined when no file contains it. */
   find(kind: string, namespace: string, name: string): PlacedOccurrence | undefined {
-    return this.occurrencesOf(JSON.stringify([namespace, kind, name])).find(
-      ({ role }) => role === 'definition',
+    const { judged } = this.#now
+    return this.occurrencesOf(JSON.stringify([namespace, kind, name])).findLast(
+      ({ role, document }) => role === 'definition' && judged.has(document),
     )
   }
 
   get #now(): World {
     if (this.#world === undefined) {
-      const files = [...this.#files.values()]
+      const files = [...this.#files.values()].toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
       const { documents, patches } = withoutPatches(files.flatMap(({ documents }) => documents))
       const state = stateOf(
         documents.map(({ document }) => document.value),
         this.judging,
       )
       this.#world = {
+        files,
         state,
         judged: new Set(documents.map(({ document }) => document)),
         patches,
@@ -213,7 +215,12 @@ export class Workspace {
   }
 }
 
+/** Sorts files in the order in which a folder is read; of copies of an object the last one counts. */
+const orderOf = ({ name }: WorkspaceFile): string => name.replaceAll('/', '\0')
+
 interface World {
+  /** The files in the order of their names. */
+  readonly files: readonly WorkspaceFile[]
   readonly state: ClusterState
   /** The documents that are judged: all except patches. */
   readonly judged: ReadonlySet<FileDocument['document']>
