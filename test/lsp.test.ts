@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
@@ -18,7 +18,7 @@ import type {
   WorkspaceEdit,
 } from 'vscode-languageserver'
 import { COMPILE_CACHE } from './support/compile-cache.ts'
-import { cursorIn, startEditor } from './support/editor.ts'
+import { cursorIn, type Editor, startEditor } from './support/editor.ts'
 import { API, BACKEND, CONFIG, GATEWAY, GROUP, OIDC, SECRET } from './support/editor-files.ts'
 import { programFile } from './support/programs.ts'
 
@@ -284,6 +284,14 @@ t.test('a comment whose reason is not written has no effect, and says so', async
   await editor.shown('backend.yaml', (all) => all.length === 0)
 })
 
+/** Locations, each as the name of a file and a line from 0. */
+const short = (all: readonly Location[]) =>
+  all.map(({ uri, range }) => `${uri.split('/').at(-1) ?? ''}:${range.start.line}`).toSorted()
+
+/** What a rename changes. */
+const changed = ({ changes = {} }: WorkspaceEdit) =>
+  short(Object.entries(changes).flatMap(([uri, all]) => all.map(({ range }) => ({ uri, range }))))
+
 const NAMES: readonly (readonly [
   file: keyof typeof FILES,
   marked: string,
@@ -301,18 +309,112 @@ for (const [file, marked, defined, uses] of NAMES)
     await editor.shown('gateway.yaml', () => true)
     const { text, position } = cursorIn(marked)
     await editor.open(file, text)
-    const short = (all: readonly Location[]) =>
-      all.map(({ uri, range }) => `${uri.split('/').at(-1) ?? ''}:${range.start.line}`).toSorted()
     t.strictSame(short((await editor.ask('definition', file, position)) as Location[]), [defined])
     const found = await editor.ask('references', file, position, { context: { includeDeclaration: false } })
     t.strictSame(short(found as Location[]), uses)
     const edit = (await editor.ask('rename', file, position, { newName: 'other' })) as WorkspaceEdit
-    const edits = Object.entries(edit.changes ?? {}).flatMap(([uri, all]) =>
-      all.map(({ range }) => ({ uri, range })),
-    )
-    t.strictSame(short(edits), [defined, ...uses].toSorted())
+    t.strictSame(changed(edit), [defined, ...uses].toSorted())
     t.rejects(editor.ask('rename', file, position, { newName: 'a b' }), /cannot be a name/)
   })
+
+t.test('a key is renamed only when everything that uses it writes it', async (t) => {
+  const oidc = (name: string, key: string) =>
+    `${OIDC.replace('login', name)}    caBundleRef:\n      configMapRef:\n        name: ca\n${key}`
+  const written = '        key: ca.crt\n'
+  const editor = await startEditor(t, {
+    'ca.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ca\ndata:\n  ca.crt: ${CA}\n',
+    'a.yaml': oidc('a', written),
+    'b.yaml': oidc('b', ''),
+  })
+  const rename = () => editor.ask('rename', 'ca.yaml', { line: 5, character: 4 }, { newName: 'b.crt' })
+  const context = { includeDeclaration: false }
+  const uses = await editor.ask('references', 'ca.yaml', { line: 5, character: 4 }, { context })
+  t.strictSame(short(uses as Location[]), ['a.yaml:11', 'b.yaml:9'])
+  await t.rejects(rename(), /'b\.yaml' uses 'ca\.crt' by default: write the key there first/)
+  t.equal(await editor.ask('prepareRename', 'b.yaml', { line: 9, character: 8 }), null)
+  await editor.open('b.yaml', oidc('b', written))
+  t.strictSame(changed((await rename()) as WorkspaceEdit), ['a.yaml:11', 'b.yaml:11', 'ca.yaml:5'])
+})
+
+/** A second backend, of a group that is missing; the group is named at this place. */
+const LOST = BACKEND.replace('name: wiki', 'name: lost').replace('tools', 'nobody')
+const NOBODY = { line: 7, character: 12 }
+const usesIn = async (editor: Editor, file: string) => {
+  const context = { includeDeclaration: true }
+  return short((await editor.ask('references', file, NOBODY, { context })) as Location[])
+}
+
+t.test('a file is the same by every URI that names it', async (t) => {
+  const editor = await startEditor(t, { ...FILES, 'a@b.yaml': LOST })
+  await editor.shown('a@b.yaml')
+  const encoded = editor.uri('a@b.yaml').replace('@', '%40')
+  await editor.open(encoded, LOST)
+  t.strictSame(await usesIn(editor, encoded), ['a%40b.yaml:7'])
+  t.match(await editor.shown(encoded), [{ code: 'reference-found' }])
+  t.strictSame(await editor.shown('a@b.yaml', () => true), [])
+  await editor.change(encoded, LOST.replace('nobody', 'tools'))
+  await editor.shown(encoded, (all) => all.length === 0)
+  await editor.close(encoded)
+  t.match(await editor.shown('a@b.yaml'), [{ code: 'reference-found' }])
+  t.strictSame(await editor.shown(encoded, () => true), [])
+})
+
+t.test('files of two folders stay apart when their paths in them are equal', async (t) => {
+  const others = [GATEWAY, BACKEND, GROUP, OIDC, SECRET].join('---\n')
+  const files = { 'one/a.yaml': CONFIG.replace('okta', 'github'), 'two/a.yaml': others }
+  const editor = await startEditor(t, files, [], ['one', 'two'])
+  const isWanted = ({ code }: Diagnostic) => code === 'upstream-inject-provider-exists'
+  const all = await editor.shown('two/a.yaml', (each) => each.some(isWanted))
+  t.match(all.find(isWanted)?.relatedInformation, [{ location: { uri: editor.uri('one/a.yaml') } }])
+})
+
+t.test('of copies of an object the last one counts, as for check, and no patch', async (t) => {
+  const editor = await startEditor(t, {
+    ...FILES,
+    'config/a.yaml': CONFIG,
+    'config.yaml': CONFIG.replace('okta', 'github'),
+    'kustomization.yaml': 'patches:\n  - path: patch.yaml\n',
+    'patch.yaml': CONFIG,
+  })
+  const isWanted = ({ code }: Diagnostic) => code === 'upstream-inject-provider-exists'
+  const all = await editor.shown('gateway.yaml', (each) => each.some(isWanted))
+  const found = all.find(isWanted)
+  t.match(found?.relatedInformation, [{ location: { uri: editor.uri('config.yaml') } }])
+  await editor.open('config/a.yaml', CONFIG)
+  const hover = await editor.ask('hover', 'gateway.yaml', found?.range.start ?? NOBODY)
+  t.match(hover, { contents: { value: /upstream-inject-provider-exists/ } })
+})
+
+/** Files that reading the folder `work` does not find, and whether they count while they are open. */
+const ELSEWHERE: readonly (readonly [file: string, counts: boolean])[] = [
+  ['elsewhere/a.yaml', true],
+  ['work/.cache/a.yaml', true],
+  ['work/node_modules/a.yaml', true],
+  ['work/link/a.yaml', true],
+  ['work/a.txt', true],
+  ['work/deploy/old/a.yaml', false],
+]
+t.test('a file that check does not read counts only while it is open', async (t) => {
+  const names = ELSEWHERE.map(([name]) => name).filter((name) => !name.includes('link'))
+  const files = Object.fromEntries(['work/b.yaml', ...names].map((name) => [name, LOST]))
+  // Folders above the workspace are not excluded.
+  const above = basename(dirname(t.testdirName))
+  const flags = ['--exclude', 'deploy/old', '--exclude', 'work', '--exclude', above]
+  const editor = await startEditor(t, files, flags, ['work'])
+  symlinkSync(join(t.testdirName, 'work/deploy/old'), join(t.testdirName, 'work/link'))
+  t.strictSame(await usesIn(editor, 'work/b.yaml'), ['b.yaml:7'])
+  for (const [name, counts] of ELSEWHERE) {
+    await editor.open(name, LOST)
+    t.equal((await usesIn(editor, 'work/b.yaml')).length, counts ? 2 : 1, name)
+    await editor.close(name)
+    await editor.connection.sendNotification('workspace/didChangeWatchedFiles', {
+      changes: [{ uri: editor.uri(name), type: 2 }],
+    })
+    await editor.rest()
+    t.strictSame(await usesIn(editor, 'work/b.yaml'), ['b.yaml:7'], name)
+    t.strictSame(await editor.shown(name, () => true), [], name)
+  }
+})
 
 /** The server as an editor starts it, in a folder of its own. */
 async function startProcess(

@@ -163,6 +163,14 @@ t.test('the playground', { skip: NO_BROWSER, timeout: 600_000 }, async (t) => {
       { name: 'b.yaml', mimeType: 'text/yaml', buffer: readFileSync(`${ROOT}examples/unauthenticated.yaml`) },
     ])
     await page.waitForFunction(() => document.getElementById('status')?.textContent.endsWith('1 resource'))
+    await page.setInputFiles('#files', {
+      name: 'a.yaml',
+      mimeType: 'text/yaml',
+      buffer: Buffer.from(
+        'apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPGruop\nmetadata: { name: a }\n',
+      ),
+    })
+    await page.waitForFunction(() => document.getElementById('status')?.textContent.endsWith('0 resources'))
     await page.close()
   })
 

@@ -13,10 +13,9 @@ import {
 import type { Diagnostic, Position, PublishDiagnosticsParams } from 'vscode-languageserver'
 import { createConnection } from 'vscode-languageserver/node'
 import { judgingWith, LSP_FLAGS } from '../../src/cli/commands/lsp.ts'
+import { readOptions } from '../../src/cli/input/reading.ts'
 import { LanguageServer } from '../../src/cli/lsp/serve.ts'
 import { readFlags } from '../../src/configuration/flags.ts'
-
-const OPTIONS = { filled: new Map<string, string>(), excluded: () => false }
 
 /** An editor with a folder of files open: what it is shown, and what it asks. */
 export interface Editor {
@@ -32,16 +31,21 @@ export interface Editor {
   /** Writes the file, and says so. */
   save(name: string, text: string): Promise<void>
   ask(method: string, name: string, position: Position, more?: object): Promise<unknown>
+  /** The URI of a file in the folder; a name that is a URI stands for itself. */
   uri(name: string): string
   /** Lets the server judge for up to 500 of its slices, most of which are empty. */
   rest(): Promise<void>
 }
 
-/** Starts a language server in this process, with these flags of `lsp`, for a folder with the given files. */
+/**
+ * Starts a language server in this process, with these flags of `lsp`, for a folder with the given files, or for these
+ * folders in it.
+ */
 export async function startEditor(
   t: Test,
   files: Readonly<Record<string, string>>,
   flags: readonly string[] = [],
+  folders: readonly string[] = ['.'],
 ): Promise<Editor> {
   const folder = t.testdir({})
   for (const [name, text] of Object.entries(files)) {
@@ -50,8 +54,9 @@ export async function startEditor(
   }
   const toServer = new PassThrough()
   const toEditor = new PassThrough()
-  const { judging, configured } = await judgingWith(readFlags(LSP_FLAGS, flags, {}).values)
-  new LanguageServer(createConnection(toServer, toEditor), judging, OPTIONS, configured)
+  const { values } = readFlags(LSP_FLAGS, flags, {})
+  const { judging, configured } = await judgingWith(values)
+  new LanguageServer(createConnection(toServer, toEditor), judging, readOptions(values, {}), configured)
   const connection = createMessageConnection(
     new StreamMessageReader(toEditor),
     new StreamMessageWriter(toServer),
@@ -67,12 +72,12 @@ export async function startEditor(
   t.teardown(() => {
     connection.dispose()
   })
-  const uri = (name: string) => pathToFileURL(join(folder, name)).href
+  const uri = (name: string) => (name.startsWith('file:') ? name : pathToFileURL(join(folder, name)).href)
   await connection.sendRequest('initialize', {
     processId: null,
     rootUri: null,
     capabilities: {},
-    workspaceFolders: [{ uri: pathToFileURL(folder).href, name: 'test' }],
+    workspaceFolders: folders.map((name) => ({ uri: uri(name), name })),
   })
   await connection.sendNotification('initialized', {})
   let version = 1

@@ -94,15 +94,17 @@ async function* readNamed(name: string, reading: Reading): AsyncIterable<SourceF
 async function* readFolder(folder: string, reading: Reading): AsyncIterable<SourceFile> {
   const entries = await readdir(folder, { withFileTypes: true })
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-    const hidden = entry.name.startsWith('.') || entry.name === 'node_modules'
     const name = posix.join(folder, entry.name)
-    if (hidden) continue
+    if (isPassedOver(entry.name)) continue
     if (entry.isDirectory()) yield* readNamed(name, reading)
     else if (MANIFEST.test(entry.name) && !(await isLinkToFolder(name))) {
       for await (const file of readNamed(name, reading)) if (!isConfiguration(entry.name, file)) yield file
     }
   }
 }
+
+/** Whether a file or folder of this name, inside a folder that is read, is not read. */
+export const isPassedOver = (name: string): boolean => name.startsWith('.') || name === 'node_modules'
 
 const isConfiguration = (name: string, file: SourceFile): boolean =>
   name === FILE_NAME && 'text' in file && !isManifest(file.text)

@@ -1,5 +1,13 @@
 /** Finds the definition and the references of names in the workspace, and renames them. */
-import type { Location, Position, Range, TextEdit, WorkspaceEdit } from 'vscode-languageserver'
+import {
+  type Location,
+  LSPErrorCodes,
+  type Position,
+  type Range,
+  ResponseError,
+  type TextEdit,
+  type WorkspaceEdit,
+} from 'vscode-languageserver'
 import { holds, rangeAt, unquoted } from './lines.ts'
 import type { PlacedOccurrence, Workspace, WorkspaceFile } from './workspace.ts'
 
@@ -9,7 +17,7 @@ export const nameAt = (
   file: WorkspaceFile,
   position: Position,
 ): PlacedOccurrence | undefined =>
-  workspace.occurrencesIn(file).find((each) => holds(rangeOf(each), position))
+  workspace.occurrencesIn(file).find((each) => each.role !== 'default' && holds(rangeOf(each), position))
 
 export const definitionsOf = (workspace: Workspace, { symbol }: PlacedOccurrence): Location[] =>
   workspace
@@ -24,13 +32,18 @@ export const usesOf = (
 ): Location[] =>
   workspace
     .occurrencesOf(symbol)
-    .filter(({ role }) => withDefinition || role === 'use')
+    .filter(({ role }) => withDefinition || role !== 'definition')
     .map(locationOf)
 
-/** The edits that rename every occurrence of a name in the workspace. */
+/** The edits that rename every occurrence of a name in the workspace. Throws when a use does not write the name. */
 export function renamed(workspace: Workspace, { symbol }: PlacedOccurrence, newName: string): WorkspaceEdit {
   const changes: Record<string, TextEdit[]> = {}
   for (const each of workspace.occurrencesOf(symbol)) {
+    if (each.role === 'default')
+      throw new ResponseError(
+        LSPErrorCodes.RequestFailed,
+        `'${each.file.name}' uses '${each.name}' by default: write the key there first`,
+      )
     const { text } = each.file
     // A name that YAML merges or aliases repeat occurs several times, but is written only once: it gets one edit.
     const edits = (changes[text.uri] ??= [])

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { relative } from 'node:path'
+import { basename, relative, resolve } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import {
@@ -29,7 +29,7 @@ import { completionsAt } from './completion.ts'
 import { diagnosticsOf, diagnosticsOfConfiguration, notRead } from './diagnostics.ts'
 import { hoverAt } from './hover.ts'
 import { unquoted } from './lines.ts'
-import { isIn, MOST_BYTES, pathOf, TOO_LARGE, whyNotRead } from './paths.ts'
+import { isFound, isIn, MOST_BYTES, pathOf, TOO_LARGE, whyNotRead } from './paths.ts'
 import { definitionsOf, nameAt, rangeOf, renamed, usesOf } from './navigation.ts'
 import { Workspace, type WorkspaceFile } from './workspace.ts'
 
@@ -53,22 +53,24 @@ export class LanguageServer {
   readonly #options: ReadOptions
   readonly #configured: Configured | undefined
   readonly #opened = new TextDocuments(TextDocument)
+  /** The URIs by which the editor opened files, by path. */
+  readonly #uris = new Map<string, string>()
   /** Resolved when the workspace folders are read; earlier requests wait for it. */
   readonly #read = Promise.withResolvers<undefined>()
   #isRead = false
   /** The folders of the workspace. */
   #folders: readonly string[] = []
-  /** The diagnostics last sent to the editor, as JSON, by URI. */
+  /** The diagnostics last sent to the editor, as JSON, by path. */
   readonly #shown = new Map<string, string>()
-  /** The files that must be judged again because their findings may have changed, by URI. */
+  /** The files that must be judged again because their findings may have changed, by path. */
   readonly #waiting = new Map<string, Waiting>()
   #judging: NodeJS.Immediate | undefined
-  /** The open files with changes that are not parsed yet, by URI. */
+  /** The open files with changes that are not parsed yet, by path. */
   readonly #changed = new Map<string, TextDocument>()
   #pause: NodeJS.Timeout | undefined
   /** The milliseconds that parsing the last changed files took; the pause after a keystroke is as long. */
   #cost = 0
-  /** The URI of the configuration file while it is invalid. */
+  /** The path of the configuration file while it is invalid. */
   #wrongConfiguration: string | undefined
 
   constructor(connection: Connection, judging: Judging, options: ReadOptions, configured?: Configured) {
@@ -79,7 +81,7 @@ export class LanguageServer {
     connection.onInitialize((params) => this.#initialize(params))
     connection.onInitialized(() => this.#attempt(() => this.#readFolders()))
     connection.onDidChangeWatchedFiles(({ changes }) =>
-      this.#attempt(() => this.#reread(changes.map(({ uri }) => uri))),
+      this.#attempt(() => this.#reread(changes.flatMap(({ uri }) => pathOf(uri) ?? []))),
     )
     connection.onCompletion(({ textDocument, position }, token) =>
       this.#in(textDocument.uri, token, (file) => completionsAt(this.#workspace, file, position)),
@@ -120,12 +122,22 @@ export class LanguageServer {
         return renamed(this.#workspace, name, newName)
       }),
     )
+    this.#opened.onDidOpen(({ document }) => {
+      const path = pathOf(document.uri)
+      if (path !== undefined) this.#showBy(document.uri, path)
+    })
     this.#opened.onDidChangeContent(({ document }) => this.#change(document))
     // Rereads a saved configuration file here, because not all editors report changes on the disk.
     this.#opened.onDidSave(({ document }) => {
-      if (isConfiguration(document.uri)) this.#attempt(() => this.#reread([document.uri]))
+      const path = pathOf(document.uri)
+      if (path !== undefined && isConfiguration(path)) this.#attempt(() => this.#reread([path]))
     })
-    this.#opened.onDidClose(({ document }) => this.#attempt(() => this.#reread([document.uri])))
+    this.#opened.onDidClose(({ document }) => {
+      const path = pathOf(document.uri)
+      if (path === undefined) return
+      this.#showBy(undefined, path)
+      this.#attempt(() => this.#reread([path]))
+    })
     this.#opened.listen(connection)
     connection.listen()
   }
@@ -167,7 +179,7 @@ export class LanguageServer {
       if (this.#configured !== undefined) this.#workspace.judging = await this.#configured(this.#folders)
     } catch (error) {
       if (error instanceof ConfigurationError) {
-        this.#wrongConfiguration = pathToFileURL(error.file).href
+        this.#wrongConfiguration = resolve(error.file)
         this.#show(this.#wrongConfiguration, diagnosticsOfConfiguration(error))
       } else this.#connection.window.showErrorMessage(errorMessage(error))
     }
@@ -178,38 +190,39 @@ export class LanguageServer {
   async #readFrom(path: string): Promise<void> {
     const refused = new Map<string, string>()
     const isLeftOut = (name: string) => {
-      if (this.#options.excluded(name)) return true
-      const why = whyNotRead(name, this.#folders)
-      if (why !== undefined) refused.set(name, why)
+      const path = resolve(name)
+      if (this.#isExcluded(path)) return true
+      const why = whyNotRead(path, this.#folders)
+      if (why !== undefined) refused.set(path, why)
       return why !== undefined
     }
     for await (const source of readSources(path, isLeftOut)) {
-      const uri = pathToFileURL(source.name).href
-      if (this.#opened.get(uri) !== undefined) continue
-      if ('text' in source) this.#take(source.name, TextDocument.create(uri, 'yaml', 0, source.text))
-      else this.#show(uri, notRead(source.problem))
+      const found = resolve(source.name)
+      if (this.#uris.has(found)) continue
+      if ('text' in source) this.#take(found, TextDocument.create(this.#uriOf(found), 'yaml', 0, source.text))
+      else this.#show(found, notRead(source.problem))
     }
-    for (const [name, why] of refused) this.#show(pathToFileURL(name).href, notRead(why))
+    for (const [found, why] of refused) this.#show(found, notRead(why))
   }
 
   /** Reads files that changed on the disk; for open files, the text in the editor is used. */
-  async #reread(uris: readonly string[]): Promise<void> {
-    if (uris.some(isConfiguration)) await this.#readConfiguration()
-    for (const uri of uris) {
-      const path = pathOf(uri)
-      if (path === undefined || isConfiguration(uri) || this.#opened.get(uri) !== undefined) continue
-      this.#changed.delete(uri)
-      this.#workspace.remove(uri)
-      this.#show(uri, [])
-      if (existsSync(path)) await this.#readFrom(path)
+  async #reread(paths: readonly string[]): Promise<void> {
+    if (paths.some(isConfiguration)) await this.#readConfiguration()
+    for (const path of paths) {
+      if (isConfiguration(path) || this.#uris.has(path)) continue
+      this.#changed.delete(path)
+      this.#workspace.remove(path)
+      this.#show(path, [])
+      if (existsSync(path) && isFound(path, this.#folders)) await this.#readFrom(path)
     }
     this.#judgeAll()
   }
 
   /** Records a change of an open file; quick successive changes are judged once. */
   #change(text: TextDocument): void {
-    if (pathOf(text.uri) === undefined) return
-    this.#changed.set(text.uri, text)
+    const path = pathOf(text.uri)
+    if (path === undefined || this.#isExcluded(path)) return
+    this.#changed.set(path, text)
     clearTimeout(this.#pause)
     this.#pause = setTimeout(() => this.#attempt(() => this.#settle()), Math.min(this.#cost, LONGEST_PAUSE))
   }
@@ -217,57 +230,56 @@ export class LanguageServer {
   /** Parses the changed files, and queues all files whose findings may have changed. */
   #settle(): void {
     clearTimeout(this.#pause)
-    const changed = [...this.#changed.values()]
+    const changed = [...this.#changed]
     this.#changed.clear()
     if (changed.length === 0) return
     const start = performance.now()
-    for (const text of changed) this.#put(text)
+    for (const [path, text] of changed) this.#put(path, text)
     this.#cost = performance.now() - start
     this.#judgeLater()
   }
 
-  #put(text: TextDocument): void {
-    const path = pathOf(text.uri)
-    if (path === undefined || (isConfiguration(text.uri) && !isManifest(text.getText()))) return
-    const before = this.#workspace.file(text.uri)
+  #put(path: string, text: TextDocument): void {
+    if (isConfiguration(path) && !isManifest(text.getText())) return
+    const before = this.#workspace.file(path)
     if (text.getText().length > MOST_BYTES) {
-      this.#workspace.remove(text.uri)
-      this.#show(text.uri, notRead(TOO_LARGE))
+      this.#workspace.remove(path)
+      this.#show(path, notRead(TOO_LARGE))
       return
     }
     const file = this.#take(path, text)
     // Until all files are read, references to objects in unread files would cause findings.
     if (!this.#isRead) return
-    if (file !== undefined) this.#wait(text.uri)
+    if (file !== undefined) this.#wait(path)
     const touched = new Set(
       [file, before].flatMap((each) => (each ? [...this.#workspace.namespacesOf(each)] : [])),
     )
     for (const other of this.#workspace.files) {
       const isTouched = [...this.#workspace.namespacesOf(other)].some((namespace) => touched.has(namespace))
-      if (other !== file && isTouched) this.#wait(other.text.uri)
+      if (other !== file && isTouched) this.#wait(other.path)
     }
   }
 
   #judgeAll(): void {
-    for (const { text } of this.#workspace.files) this.#wait(text.uri)
+    for (const { path } of this.#workspace.files) this.#wait(path)
     this.#judgeLater()
   }
 
   /** Stores a file in the workspace; if the file is too large, shows a diagnostic and returns undefined. */
   #take(path: string, text: TextDocument): WorkspaceFile | undefined {
     try {
-      return this.#workspace.put(this.#nameOf(path), text)
+      return this.#workspace.put({ path, name: this.#nameOf(path), text })
     } catch (error) {
       if (!(error instanceof Refused)) throw error
-      this.#waiting.delete(text.uri)
-      this.#show(text.uri, notRead(error.message))
+      this.#waiting.delete(path)
+      this.#show(path, notRead(error.message))
       return undefined
     }
   }
 
   /** Queues a file to be judged again; a judgement of it that is not finished is dropped. */
-  #wait(uri: string): void {
-    this.#waiting.set(uri, { steps: undefined, spentMs: 0 })
+  #wait(path: string): void {
+    this.#waiting.set(path, { steps: undefined, spentMs: 0 })
   }
 
   /** Judges the queued files, in slices between which requests are answered. */
@@ -285,14 +297,14 @@ export class LanguageServer {
    * `until`, so that no file waits for a slow one.
    */
   #judgeNext(until: number): void {
-    let next: readonly [uri: string, waiting: Waiting] | undefined
+    let next: readonly [path: string, waiting: Waiting] | undefined
     for (const each of this.#waiting) {
       if (next === undefined || each[1].spentMs < next[1].spentMs) next = each
       if (next[1].spentMs === 0) break
     }
     if (next === undefined) return
-    const [uri, waiting] = next
-    const file = this.#workspace.file(uri)
+    const [path, waiting] = next
+    const file = this.#workspace.file(path)
     const begun = performance.now()
     let isDone = true
     try {
@@ -301,25 +313,48 @@ export class LanguageServer {
       let step = steps.next()
       while (step.done !== true && performance.now() < until) step = steps.next()
       isDone = step.done === true
-      if (step.done === true) this.#show(uri, diagnosticsOf(this.#workspace, file, step.value))
+      if (step.done === true) this.#show(path, diagnosticsOf(this.#workspace, file, step.value))
     } finally {
-      if (isDone) this.#waiting.delete(uri)
+      if (isDone) this.#waiting.delete(path)
       waiting.spentMs += performance.now() - begun
     }
   }
 
   /** Sends the diagnostics of a file if they differ from those shown in the editor. */
-  #show(uri: string, diagnostics: Diagnostic[]): void {
+  #show(path: string, diagnostics: Diagnostic[]): void {
     const text = JSON.stringify(diagnostics)
-    if ((this.#shown.get(uri) ?? '[]') === text) return
-    this.#shown.set(uri, text)
-    void this.#connection.sendDiagnostics({ uri, diagnostics })
+    if ((this.#shown.get(path) ?? '[]') === text) return
+    this.#shown.set(path, text)
+    void this.#connection.sendDiagnostics({ uri: this.#uriOf(path), diagnostics })
   }
 
-  /** The name of a file in findings: its path from the workspace folder. */
+  /** The URI of a file: for an open file the one that the editor uses. */
+  #uriOf(path: string): string {
+    return this.#uris.get(path) ?? pathToFileURL(path).href
+  }
+
+  /** Records the URI by which the editor opened a file, undefined when it closed it; moves the diagnostics to it. */
+  #showBy(uri: string | undefined, path: string): void {
+    const shown = JSON.parse(this.#shown.get(path) ?? '[]') as Diagnostic[]
+    const isMoved = this.#uriOf(path) !== (uri ?? pathToFileURL(path).href)
+    if (isMoved) this.#show(path, [])
+    if (uri === undefined) this.#uris.delete(path)
+    else this.#uris.set(path, uri)
+    if (isMoved) this.#show(path, shown)
+  }
+
+  /** The name of a file in findings: its path from the only workspace folder, otherwise the whole path. */
   #nameOf(path: string): string {
-    const folder = this.#folders.find((each) => isIn(each, path))
-    return withSlashes(folder === undefined ? path : relative(folder, path))
+    const [folder, ...others] = this.#folders
+    const isInside = folder !== undefined && others.length === 0 && isIn(folder, path)
+    return withSlashes(isInside ? relative(folder, path) : path)
+  }
+
+  /** Whether `--exclude` excludes a file or folder by its path in a workspace folder. */
+  #isExcluded(path: string): boolean {
+    return this.#folders.some(
+      (folder) => path !== folder && isIn(folder, path) && this.#options.excluded(relative(folder, path)),
+    )
   }
 
   /** Runs work for which no request waits: an error is logged, and does not stop the server. */
@@ -339,7 +374,8 @@ export class LanguageServer {
     if (token.isCancellationRequested)
       throw new ResponseError(LSPErrorCodes.RequestCancelled, 'the editor no longer wants to know')
     this.#settle()
-    const file = this.#workspace.file(uri)
+    const path = pathOf(uri)
+    const file = path === undefined ? undefined : this.#workspace.file(path)
     return (file && answer(file)) ?? null
   }
 }
@@ -350,4 +386,4 @@ interface Waiting {
   spentMs: number
 }
 
-const isConfiguration = (uri: string): boolean => uri.endsWith(`/${FILE_NAME}`)
+const isConfiguration = (path: string): boolean => basename(path) === FILE_NAME

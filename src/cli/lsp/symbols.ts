@@ -1,7 +1,7 @@
 /** Finds names in an object: its own names, to which others refer, and names by which it refers to others. */
 import { kindOf, namespaceOf, type DocumentReading } from '../../documents/index.ts'
 import { configMapReferencesOf, referencesOf, secretReferencesOf } from '../../relations/index.ts'
-import { isObject, jsonKey, metadataOf, type Segment } from '../../rule/index.ts'
+import { isObject, jsonKey, metadataOf, type Segment, valueAt } from '../../rule/index.ts'
 
 export type JsonPath = readonly (string | number)[]
 
@@ -10,7 +10,8 @@ export interface Occurrence {
   /** Identifies the object, provider or key that is named: equal for all occurrences of the same name. */
   readonly symbol: string
   readonly name: string
-  readonly role: 'definition' | 'use'
+  /** `default`: a use that does not write the name; the path is that of the reference. */
+  readonly role: 'definition' | 'use' | 'default'
   readonly path: JsonPath
   /** Whether the name is the key at the path, or the value. */
   readonly target: 'key' | 'value'
@@ -59,8 +60,8 @@ export function occurrencesIn(value: unknown, reading: DocumentReading): Occurre
     ...referencesOf(kind, value).map(({ to, at }) =>
       used(objectSymbol(namespace, to.kind, to.name), to.name, at()),
     ),
-    ...usesOfKeys(secretReferencesOf(value), 'Secret', namespace),
-    ...usesOfKeys(configMapReferencesOf(value), 'ConfigMap', namespace),
+    ...usesOfKeys(value, secretReferencesOf(value), { namespace, object: 'Secret' }),
+    ...usesOfKeys(value, configMapReferencesOf(value), { namespace, object: 'ConfigMap' }),
   ]
   return [own, ...uses, ...providersIn(value.spec, ['spec'], namespace)]
 }
@@ -74,14 +75,20 @@ const used = (symbol: string, name: string, at: readonly Segment[]): Occurrence 
 })
 
 function usesOfKeys(
+  value: unknown,
   references: readonly { readonly name: string; readonly key: string; readonly at: readonly Segment[] }[],
-  kind: string,
-  namespace: string,
+  { namespace, object }: { readonly namespace: string; readonly object: string },
 ): Occurrence[] {
-  return references.flatMap(({ name, key, at }) => [
-    used(objectSymbol(namespace, kind, name), name, [...at, 'name']),
-    used(keySymbol(namespace, kind, name, key), key, [...at, 'key']),
-  ])
+  return references.flatMap(({ name, key, at }) => {
+    const symbol = keySymbol(namespace, object, name, key)
+    const isWritten = valueAt(value, [...at, 'key']) === key
+    return [
+      used(objectSymbol(namespace, object, name), name, [...at, 'name']),
+      isWritten
+        ? used(symbol, key, [...at, 'key'])
+        : ({ symbol, name: key, role: 'default', path: at.map(jsonKey), target: 'key' } as const),
+    ]
+  })
 }
 
 function keysOf(

@@ -23,6 +23,8 @@ import { occurrencesIn, type Occurrence } from './symbols.ts'
 
 /** A file, and the documents parsed from it. */
 export interface WorkspaceFile {
+  /** The local path of the file, which identifies it. */
+  readonly path: string
   /** The name of the file in findings. */
   readonly name: string
   readonly text: TextDocument
@@ -39,9 +41,9 @@ export interface PlacedOccurrence extends Occurrence {
 export class Workspace {
   #judging: Judging
   readonly #options: ReadOptions
-  /** The files by URI. */
+  /** The files by path. */
   readonly #files = new Map<string, WorkspaceFile>()
-  /** By URI, the numbers of bytes and of YAML and JSON separators in a file; the sums of all files are limited. */
+  /** By path, the numbers of bytes and of YAML and JSON separators in a file; the sums of all files are limited. */
   readonly #sizes = new Map<string, Allowance>()
   readonly #left = newAllowance()
   readonly #occurrences = new WeakMap<WorkspaceFile, readonly PlacedOccurrence[]>()
@@ -63,31 +65,32 @@ export class Workspace {
   }
 
   /**
-   * Stores a file, replacing the one with the same URI. Throws Refused when all files together are too large; the old
+   * Stores a file, replacing the one with the same path. Throws Refused when all files together are too large; the old
    * file is then removed.
    */
-  put(name: string, text: TextDocument): WorkspaceFile {
-    this.remove(text.uri)
-    this.#sizes.set(text.uri, take(this.#left, Buffer.from(text.getText())))
-    const file = { name, text, ...documentsIn(name, text.getText(), this.#options.filled) }
-    this.#files.set(text.uri, file)
+  put(given: Pick<WorkspaceFile, 'path' | 'name' | 'text'>): WorkspaceFile {
+    const { path, name, text } = given
+    this.remove(path)
+    this.#sizes.set(path, take(this.#left, Buffer.from(text.getText())))
+    const file = { ...given, ...documentsIn(name, text.getText(), this.#options.filled) }
+    this.#files.set(path, file)
     this.#world = undefined
     return file
   }
 
-  remove(uri: string): void {
-    const size = this.#sizes.get(uri)
+  remove(path: string): void {
+    const size = this.#sizes.get(path)
     if (size !== undefined) {
       this.#left.bytes += size.bytes
       this.#left.marks += size.marks
-      this.#sizes.delete(uri)
+      this.#sizes.delete(path)
     }
-    this.#files.delete(uri)
+    this.#files.delete(path)
     this.#world = undefined
   }
 
-  file(uri: string): WorkspaceFile | undefined {
-    return this.#files.get(uri)
+  file(path: string): WorkspaceFile | undefined {
+    return this.#files.get(path)
   }
 
   /** The file with this name in findings. */
@@ -108,7 +111,7 @@ export class Workspace {
   findingsWith(file: WorkspaceFile, text: string): Report {
     const { documents } = documentsIn(file.name, text, this.#options.filled)
     const { judged } = this.#now
-    const isJudged = file.documents.map((each) => judged.has(each))
+    const isJudged = file.documents.map(({ document }) => judged.has(document))
     return atOnce(
       this.#judge(
         file,
@@ -129,7 +132,7 @@ export class Workspace {
     if (known !== undefined) return known
     const report = yield* this.#judge(
       file,
-      file.documents.filter((each) => judged.has(each)),
+      file.documents.filter(({ document }) => judged.has(document)),
     )
     reports.set(file, report)
     return report
@@ -177,32 +180,34 @@ export class Workspace {
   occurrencesOf(symbol: string): readonly PlacedOccurrence[] {
     const world = this.#now
     world.bySymbol ??= Map.groupBy(
-      [...this.files].flatMap((file) => this.occurrencesIn(file)),
+      world.files.flatMap((file) => this.occurrencesIn(file)),
       (each) => each.symbol,
     )
     return world.bySymbol.get(symbol) ?? []
   }
 
-  /** The place of an object; undefined when no file contains it. */
+  /** The place of an object, of its last copy; undefined when no file contains it. */
   find(kind: string, namespace: string, name: string): PlacedOccurrence | undefined {
-    return this.occurrencesOf(JSON.stringify([namespace, kind, name])).find(
-      ({ role }) => role === 'definition',
+    const { judged } = this.#now
+    return this.occurrencesOf(JSON.stringify([namespace, kind, name])).findLast(
+      ({ role, document }) => role === 'definition' && judged.has(document),
     )
   }
 
   get #now(): World {
     if (this.#world === undefined) {
-      const all = [...this.#files.values()].flatMap(({ documents }) => documents)
-      const { documents, patches } = withoutPatches(all)
+      const files = [...this.#files.values()].toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
+      const { documents, patches } = withoutPatches(files.flatMap(({ documents }) => documents))
       const state = stateOf(
         documents.map(({ document }) => document.value),
         this.judging,
       )
       this.#world = {
+        files,
         state,
-        judged: new Set(documents),
+        judged: new Set(documents.map(({ document }) => document)),
         patches,
-        named: new Map([...this.#files.values()].map((file) => [file.name, file])),
+        named: new Map(files.map((file) => [file.name, file])),
         reports: new Map(),
       }
     }
@@ -210,10 +215,15 @@ export class Workspace {
   }
 }
 
+/** Sorts files in the order in which a folder is read; of copies of an object the last one counts. */
+const orderOf = ({ name }: WorkspaceFile): string => name.replaceAll('/', '\0')
+
 interface World {
+  /** The files in the order of their names. */
+  readonly files: readonly WorkspaceFile[]
   readonly state: ClusterState
   /** The documents that are judged: all except patches. */
-  readonly judged: ReadonlySet<FileDocument>
+  readonly judged: ReadonlySet<FileDocument['document']>
   readonly patches: readonly Located[]
   readonly named: ReadonlyMap<string, WorkspaceFile>
   /** The findings of the files that were judged since the last change. */

@@ -77,13 +77,13 @@ function showFindings(judged: JudgedText): void {
     })),
     ...notes.map((note) => markOf(note, 'info', 'note', offsets)),
   ])
-  const said =
-    resources.length + problems.length === 0
-      ? 'Nothing to judge yet'
-      : [
-          ...(problems.length === 0 ? [] : [`${problems.length} that cannot be read`]),
-          `${countText(findings)} in ${counted(resources.length, 'resource')}`,
-        ].join(', ')
+  const isEmpty = resources.length + problems.length + findings.length === 0
+  const said = isEmpty
+    ? 'Nothing to judge yet'
+    : [
+        ...(problems.length === 0 ? [] : [`${problems.length} that cannot be read`]),
+        `${countText(findings)} in ${counted(resources.length, 'resource')}`,
+      ].join(', ')
   if (status.textContent !== said) status.textContent = said
   status.dataset.worst =
     problems.length > 0
@@ -102,7 +102,7 @@ function showFindings(judged: JudgedText): void {
   element('panel-findings', HTMLElement).replaceChildren(
     ...problems.map((each) => placeLine(each, 'problem', goTo)),
     ...findingList(shown, options),
-    ...(resources.length + problems.length === 0
+    ...(isEmpty
       ? [h('p', { class: 'empty' }, 'Write or paste manifests, open files, or load an example.')]
       : shown.length + problems.length === 0
         ? [
