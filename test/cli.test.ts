@@ -1044,6 +1044,7 @@ const secret = (field: string, value: string) =>
   `apiVersion: v1\nkind: Secret\nmetadata: { name: keys }\n${field}: ${value}\n`
 const DISCOVERING = [group('tools'), serverIn('{ name: tools }', ', externalAuthConfigRef: { name: cfg }')]
 const OF_OTHERS = [
+  'authorization-policy-matches',
   'hmac-secret-long-enough',
   'secret-reference-found',
   'reference-found',
@@ -1157,6 +1158,26 @@ const TOGETHER: readonly {
     ],
     found: [],
     strict: ['backend-strategy-chosen', 'outgoing-auth-backend-is-member', 'reference-found'],
+  },
+  {
+    title: 'settings of policies that are filled in later may be those that the policies expect',
+    documents: [
+      serverIn("{ name: '${GROUP}' }, authzConfigRef: { name: staff }"),
+      `apiVersion: toolhive.stacklok.dev/v1beta1
+kind: MCPAuthzConfig
+metadata: { name: staff }
+spec:
+  type: cedarv1
+  config:
+    policies:
+      - 'permit(principal in Team::"core", action, resource);'
+      - 'permit(principal, action, resource) when { principal has claimset_scope && principal.claimset_scope.contains("x") };'
+    group_entity_type: '\${TYPE}'
+    multi_valued_claims: '\${CLAIMS}'
+`,
+    ],
+    found: [],
+    strict: ['authorization-policy-matches', 'reference-found'],
   },
 ]
 

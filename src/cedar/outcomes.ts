@@ -135,7 +135,7 @@ class Evaluation {
         return this.#chain(expr.kind, expr.items, facts)
       case 'not': {
         const of = this.boolean(expr.of, facts)
-        return { ...of, whenTrue: of.whenFalse, whenFalse: of.whenTrue }
+        return decided([of.whenFalse, of.whenTrue], of.fails)
       }
       case 'negate':
         return this.#arithmetic([expr.of], facts, expr)
@@ -258,6 +258,9 @@ class Evaluation {
     const right = this.value(rightExpr, left.facts)
     if (right.types === 0 || !this.#takes(right, TYPE.entity | TYPE.set, 'in', at)) return failed(right.facts)
     const fails = left.fails || right.fails
+    // A set whose items are not known may hold entities, unless it is read from a claim (`origin`).
+    if (right.items === undefined && right.origin === undefined && (right.types & TYPE.set) !== 0)
+      return either(right.facts, true)
     const entities = right.items ?? [right]
     if (entities.some(({ types }) => types !== 0 && (types & TYPE.entity) === 0)) {
       for (const each of entities) this.#takes(each, TYPE.entity, 'in', at)

@@ -28,7 +28,7 @@ export function readEntities(text: string, budget: Budget): EntitiesRead {
   budget.spend(text.length / PER_UNIT)
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = JSON.parse(withWholeNumbersOfGo(text))
   } catch {
     return refused('is not JSON')
   }
@@ -122,7 +122,17 @@ function asText(uid: unknown): string {
   return type === undefined || id === undefined ? '' : `: {"type": "${type}", "id": ${JSON.stringify(id)}}`
 }
 
-const isLong = (value: number): boolean => Number.isInteger(value) && Math.abs(value) <= 2 ** 63
+/** The strings and the numbers of a JSON text. A string without an end matches too, so that the search stays linear. */
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"?|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+
+/** The JSON text, in which whole numbers that cedar-go does not read, such as 1.0, 1e3 and 2^63, become infinite. */
+const withWholeNumbersOfGo = (text: string): string =>
+  text.replace(TOKEN, (token) =>
+    Number.isInteger(Number(token)) && !isLong(token) ? (token.startsWith('-') ? '-1e999' : '1e999') : token,
+  )
+
+const isLong = (token: string): boolean =>
+  /^-?\d{1,19}$/.test(token) && BigInt.asIntN(64, BigInt(token)) === BigInt(token)
 
 /** The deepest nesting at which values are checked. */
 const DEEPEST = 50
@@ -130,8 +140,10 @@ const DEEPEST = 50
 /** The problem with the value of an attribute, to follow the words "cannot hold"; undefined when it is correct. */
 function wrongValue(value: unknown, depth: number, budget: Budget): string | undefined {
   if (value === null) return 'null'
+  if (value === Infinity || value === -Infinity)
+    return 'a whole number with a point or an exponent, or beyond 64 bits; write its digits alone'
   if (typeof value === 'number')
-    return isLong(value)
+    return Number.isInteger(value)
       ? undefined
       : `the number ${value}; write {"__extn": {"fn": "decimal", "arg": "${value}"}}`
   if (typeof value !== 'object' || depth === DEEPEST) return undefined

@@ -90,14 +90,13 @@ const referred = oncePerReview(
 /** Reads Cedar policies and entities in the format that ConfigMaps and MCPAuthzConfigs have in common. */
 function readFrom(cedar: object): Pick<Listing, 'cedar' | 'texts' | 'entities'> {
   const policies = goField(cedar, 'policies')
-  const isKnown = !Object.hasOwn(cedar, 'entities_json') || goField(cedar, 'entities_json') !== undefined
-  const entities = goField(cedar, 'entities_json') ?? ''
+  const entities = settingIn(cedar, 'entities_json') ?? ''
   return {
     cedar,
     texts: (Array.isArray(policies) ? policies : []).map((text) =>
       typeof text === 'string' ? text : undefined,
     ),
-    entities: isKnown && typeof entities === 'string' ? entities : undefined,
+    entities: typeof entities === 'string' ? entities : undefined,
   }
 }
 
@@ -189,7 +188,7 @@ const READ_PER_UNIT = 8
 function listOf(listing: Listing): PolicyList {
   const { texts, entities, authzConfig, cedar, self, budget, place, source } = listing
   const isElsewhere = source !== undefined
-  const option = (name: string) => (cedar === undefined ? undefined : goField(cedar, name))
+  const option = (name: string) => (cedar === undefined ? undefined : settingIn(cedar, name))
   const policies = texts.map((text, i) => ({
     text,
     parsed:
@@ -209,6 +208,7 @@ function listOf(listing: Listing): PolicyList {
   const groupClaim = chosen(authzConfig, 'groupClaimName', option('group_claim_name'))
   const roleClaim = chosen(authzConfig, 'roleClaimName', option('role_claim_name'))
   const claims = [groupClaim, roleClaim, ...GROUP_CLAIMS]
+  const claimSets = option('multi_valued_claims')
   const text = entities === '' ? undefined : entities
   const given =
     text === undefined
@@ -223,7 +223,7 @@ function listOf(listing: Listing): PolicyList {
       groupClaims: claims.includes(UNKNOWN)
         ? undefined
         : claims.filter((each): each is string => typeof each === 'string' && each !== ''),
-      hasClaimSets: Array.isArray(option('multi_valued_claims')),
+      hasClaimSets: claimSets === UNKNOWN || Array.isArray(claimSets),
       entities: new PolicyEntities(() => {
         if (entities === '') return []
         const read = entitiesRead({ entities: given }, listing)
@@ -239,6 +239,13 @@ function listOf(listing: Listing): PolicyList {
 
 const UNKNOWN = Symbol('a value that cannot be read')
 
+/** A setting in a ConfigMap or an MCPAuthzConfig; UNKNOWN when a deployment tool will replace it. */
+function settingIn(cedar: object, name: string): unknown {
+  const value = goField(cedar, name)
+  const isThere = Object.keys(cedar).some((key) => key.toLowerCase() === name)
+  return isThere && value === undefined ? UNKNOWN : value
+}
+
 /** A setting from the spec or, when absent there, from the ConfigMap or MCPAuthzConfig. */
 function chosen(
   config: AuthzConfig,
@@ -247,7 +254,7 @@ function chosen(
 ): string | undefined | typeof UNKNOWN {
   const own = isAbsent(config, field) ? '' : (config[field] ?? UNKNOWN)
   if (own !== '') return own
-  return typeof other === 'string' ? other : undefined
+  return typeof other === 'string' || other === UNKNOWN ? other : undefined
 }
 
 type Reading = Pick<Context<unknown>, 'memo' | 'budget'>

@@ -227,6 +227,7 @@ function whatOf(expr: CedarExpr, requests: Requests): string | undefined {
   return expr.kind === 'attribute' ? attributeOf(expr, requests) : undefined
 }
 
+/** Attributes that equal an id. Up to release 0.42, that of a Resource had `_` in place of `:`, `/`, `.` and others. */
 const IDS: Readonly<Record<string, string>> = {
   claim_sub: 'principal',
   'resource.name': 'resource',

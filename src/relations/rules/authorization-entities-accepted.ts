@@ -119,6 +119,15 @@ export const authorizationEntitiesAccepted = defineRule({
         ],
       },
       {
+        title: 'a whole number with a point',
+        value: withEntities(
+          '[{"uid": {"type": "Role", "id": "writer"}, "attrs": {"level": 1.0}, "parents": []}]',
+        ),
+        findings: [
+          'inline.entitiesJson: is refused at entity 0, so the server does not start: attrs cannot hold a whole number with a point or an exponent, or beyond 64 bits; write its digits alone',
+        ],
+      },
+      {
         title: 'an object',
         value: withEntities('{}'),
         findings: [

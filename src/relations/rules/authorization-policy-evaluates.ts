@@ -54,6 +54,12 @@ export const authorizationPolicyEvaluates = defineRule({
           },
         },
       },
+      {
+        title: 'groups chosen by a condition',
+        value: policiesInline(
+          'permit(principal, action, resource) when { principal in (if context has arg_path then [THVGroup::"admins"] else [THVGroup::"staff"]) };',
+        ),
+      },
     ],
     invalid: [
       {
