@@ -15,12 +15,13 @@ export function servingNames({
  * The names with which an API server reaches this server without a Service: the host of --webhook-url (if set), then
  * --host.
  */
-export const localNames = ({ host, 'webhook-url': url }: ServerConfiguration): string[] =>
-  [...hostsOf(url), host]
+export const localNames = ({ host, 'webhook-url': url }: ServerConfiguration): string[] => [
+  ...hostsOf(url),
+  host,
+]
 
 /** The host of --webhook-url, an IPv6 address without its brackets; empty when the flag is not set. */
-const hostsOf = (url: string): string[] =>
-  url === '' ? [] : [new URL(url).hostname.replace(/^\[|\]$/g, '')]
+const hostsOf = (url: string): string[] => (url === '' ? [] : [new URL(url).hostname.replace(/^\[|\]$/g, '')])
 
 /** The names that tls.crt in --cert-dir should have: only the host of --webhook-url or, without it, `servingNames`. */
 export const calledNames = (configuration: ServerConfiguration): string[] =>
