@@ -19,7 +19,7 @@ if (hasApiServer(t))
       })
       t.equal(status, 0, `${stderr}${stdout}`)
       for (const phase of ['API server restarted', 'header floods']) t.match(stdout, `| ${phase}`)
-      t.equal(stdout.match(/^held: /gm)?.length, 12)
+      t.equal(stdout.match(/^held: /gm)?.length, 13)
       t.end()
     },
   )
