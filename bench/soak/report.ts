@@ -6,15 +6,11 @@ import { PHASES } from './phases.ts'
 import type { Memory, Sample, World } from './world.ts'
 
 /**
- * Megabytes an hour by which the heap that collections leave may grow over the second half of a run, and the minutes of
- * a run in which that says something: below is noise.
+ * Megabytes an hour by which its own memory, and the heap that collections leave, may grow over the second half of a
+ * run, and the minutes of a run in which that says something: below is noise.
  */
 const SLOPE = { most: 12, minutes: 30 }
-/**
- * The share of the memory limit that its own memory may take at any time. It rises with the most requests that were ever
- * in flight, because glibc keeps what was freed between chunks in use: `malloc_trim` gave 61 of 214 MB back after 57
- * minutes, so a slope of it would measure how busy the machine was.
- */
+/** The share of the memory limit that its own memory may take at any time. */
 const MOST_OWN = 0.5
 /** The load average of each core above which it is the machine that is late. */
 const BUSY = 3
@@ -127,6 +123,10 @@ export async function promises(world: World, seen: Seen): Promise<Promised[]> {
           {
             isHeld: growth.heap <= SLOPE.most,
             text: `the heap after collections has no slope: ${growth.heap.toFixed(1)} MB an hour`,
+          },
+          {
+            isHeld: growth.own <= SLOPE.most,
+            text: `memory has no slope: ${growth.own.toFixed(1)} MB an hour`,
           },
         ]),
     {
