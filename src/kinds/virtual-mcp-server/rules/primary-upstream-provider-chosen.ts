@@ -1,17 +1,7 @@
 import { advice, defineRule, isAbsent, shortQuote } from '../../../rule/index.ts'
-import {
-  authServer,
-  chosenProvider,
-  type Gateway,
-  gatewayOf,
-  providersOf,
-  withPolicies,
-} from '../../../relations/index.ts'
+import { authServer, chosenProvider, gatewayOf, providersOf, withPolicies } from '../../../relations/index.ts'
+import { hasNoProviders } from '../../embedded-auth-server/effective.ts'
 import { VirtualMCPServer } from '../schema.ts'
-
-type Server = NonNullable<NonNullable<Gateway['spec']>['authServerConfig']>
-const hasNoProvider = (server: Server) =>
-  isAbsent(server, 'upstreamProviders') || server.upstreamProviders?.length === 0
 
 export const primaryUpstreamProviderChosen = defineRule({
   id: 'primary-upstream-provider-chosen',
@@ -43,7 +33,7 @@ export const primaryUpstreamProviderChosen = defineRule({
         path.spec.authServerConfig.primaryUpstreamProvider,
         `policies see the claims of ${shortQuote(first)}, the first of ${others.length + 1} providers; name here the one that is meant`,
       )
-    else if (server !== undefined && hasPolicies && hasNoProvider(server))
+    else if (server !== undefined && hasPolicies && hasNoProviders(server))
       yield advice(
         path.spec.authServerConfig.upstreamProviders,
         'add a provider: with `authzConfig` and no provider the operator does not reconcile the VirtualMCPServer, as policies would see no claims of a login',
