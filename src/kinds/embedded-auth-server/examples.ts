@@ -105,6 +105,19 @@ export const agent: NonNullable<NonNullable<Server['delegateClients']>[number]> 
   audiences: ['https://mcp.example.com'],
 }
 
+/** An issuer of assertions about `ci` for the resource `allowed`, which name `accepted` as their audience. */
+export const assertionIssuer = (
+  allowed: string,
+  accepted: string,
+): NonNullable<NonNullable<Server['trustedIssuers']>[number]> => ({
+  issuerUrl: 'https://login.partner.example',
+  jwtBearerGrant: {
+    maxAssertionAge: '5m',
+    subjectBindings: [{ subject: 'ci', allowedResources: [allowed] }],
+    acceptedAudiences: [accepted],
+  },
+})
+
 /** A SPIFFE trust domain, for examples. */
 export const trustDomain: NonNullable<NonNullable<Server['spiffeTrustDomains']>[number]> = {
   name: 'prod',

@@ -9,7 +9,7 @@ import {
   shortQuote,
   withoutUserInfo,
 } from '../../rule/index.ts'
-import { agent } from '../../kinds/embedded-auth-server/examples.ts'
+import { agent, assertionIssuer } from '../../kinds/embedded-auth-server/examples.ts'
 import {
   assertionPolicies,
   delegateClients,
@@ -34,19 +34,7 @@ const asserting = (allowed: string, accepted: string) => ({
   metadata: { name: 'auth' },
   spec: {
     type: 'embeddedAuthServer',
-    embeddedAuthServer: {
-      ...authServer('okta'),
-      trustedIssuers: [
-        {
-          issuerUrl: 'https://login.partner.example',
-          jwtBearerGrant: {
-            maxAssertionAge: '5m',
-            subjectBindings: [{ subject: 'ci', allowedResources: [allowed] }],
-            acceptedAudiences: [accepted],
-          },
-        },
-      ],
-    },
+    embeddedAuthServer: { ...authServer('okta'), trustedIssuers: [assertionIssuer(allowed, accepted)] },
   },
 })
 

@@ -1,5 +1,5 @@
 import { defineRule, forbidden, invalid, shortQuote, withoutUserInfo } from '../../../rule/index.ts'
-import { agent } from '../../embedded-auth-server/examples.ts'
+import { agent, assertionIssuer } from '../../embedded-auth-server/examples.ts'
 import { assertionPolicies, delegateClients } from '../../embedded-auth-server/inbound-grants.ts'
 import { embedded, oidc, server, type Spec } from '../examples.ts'
 import { issuingOf } from '../issued-tokens.ts'
@@ -12,18 +12,7 @@ const granting = (settings: NonNullable<Spec['authServerConfig']>) =>
     authServerConfig: { ...embedded, ...settings },
   })
 const asserting = (allowed: string, accepted: string) =>
-  granting({
-    trustedIssuers: [
-      {
-        issuerUrl: 'https://login.partner.example',
-        jwtBearerGrant: {
-          maxAssertionAge: '5m',
-          subjectBindings: [{ subject: 'ci', allowedResources: [allowed] }],
-          acceptedAudiences: [accepted],
-        },
-      },
-    ],
-  })
+  granting({ trustedIssuers: [assertionIssuer(allowed, accepted)] })
 
 export const inboundGrantResourceServed = defineRule({
   id: 'inbound-grant-resource-served',
