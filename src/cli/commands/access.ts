@@ -76,7 +76,7 @@ export async function accessOf({
 }: Invocation<typeof ACCESS_FLAGS>): Promise<CommandResult<Output>> {
   needCluster(given.cluster, args, ['kubeconfig'])
   const files = positionals.length > 0 || given.cluster || given.config === '' ? positionals : [given.config]
-  const { flags, reading } = await openAccess(given, files.slice(-1))
+  const { flags, reading } = await openAccess(given, given.cluster ? files : files.slice(-1))
   // `flags.config` may come from VMCP_CONFIG, which may be meant for the command `role`: when files are given, only the
   // argument --config counts.
   if (flags.config !== '' && (positionals.length === 0 || isWritten('config', args)))

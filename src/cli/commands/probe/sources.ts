@@ -2,7 +2,13 @@ import type { Documents } from '../../input/texts.ts'
 import type { FileDocument } from '../../input/load.ts'
 import type { LiveCluster } from '../../input/live/index.ts'
 import type { NamedResource } from '../../../probe/index.ts'
-import { kindOf, placeholdersIn, type DocumentReading, subjectOf } from '../../../documents/index.ts'
+import {
+  kindOf,
+  namespaceOf,
+  placeholdersIn,
+  type DocumentReading,
+  subjectOf,
+} from '../../../documents/index.ts'
 import { type Ignore, ignoresIn } from '../../../engine/index.ts'
 import { ANYTHING, shape } from '../../../shape/index.ts'
 import { isObject, jsonKey, metadataOf, objectKey, type Segment } from '../../../rule/index.ts'
@@ -64,14 +70,14 @@ export type ConfigMapTexts = (namespace: string, name: string, key: string) => s
 /** The texts of the ConfigMaps among these objects. */
 export function configMapTexts(
   objects: readonly unknown[],
-  { namespace: fallback }: DocumentReading,
+  reading: DocumentReading,
 ): ConfigMapTexts {
   const held = new Map<string, Record<string, unknown>>()
   for (const object of objects) {
-    const { namespace = fallback, name } = metadataOf(object)
+    const { name } = metadataOf(object)
+    const namespace = namespaceOf(object, reading)
     if (!isObject(object) || (object.kind ?? 'ConfigMap') !== 'ConfigMap' || !isObject(object.data)) continue
-    if (typeof namespace === 'string' && typeof name === 'string')
-      held.set(objectKey({ kind: 'ConfigMap', namespace, name }), object.data)
+    if (typeof name === 'string') held.set(objectKey({ kind: 'ConfigMap', namespace, name }), object.data)
   }
   return (namespace, name, key) => {
     const text = held.get(objectKey({ kind: 'ConfigMap', namespace, name }))?.[key]
