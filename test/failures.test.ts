@@ -1663,6 +1663,23 @@ t.test('rows of the second list, by release', async (t) => {
     w.gateway.spec.outgoingAuth = { backends: { wiki: jira } }
   }
   const OTHER_PROVIDER: Change = (w) => (w.exchange.spec.tokenExchange.subjectProviderName = 'octa')
+  const awsBehindGitHub: Change = (w) => {
+    w.exchange.spec = {
+      type: 'awsSts',
+      awsSts: { region: 'eu-west-1', fallbackRoleArn: 'arn:aws:iam::123456789012:role/admin' },
+    }
+    w.gateway.spec.authServerConfig.upstreamProviders = [
+      {
+        name: 'github',
+        type: 'oauth2',
+        oauth2Config: {
+          authorizationEndpoint: 'https://github.com/login/oauth/authorize',
+          tokenEndpoint: 'https://github.com/login/oauth/access_token',
+          clientId: 'vmcp',
+        },
+      },
+    ]
+  }
   const all = ['none', '0.44', '0.55', '0.63']
   const rows: [
     title: string,
@@ -1699,6 +1716,8 @@ t.test('rows of the second list, by release', async (t) => {
         ['0.47', '0.63'],
       ],
       ['5', both(OTHER_PROVIDER, change), 'auth-config-served', ['0.47', '0.63'], ['none', '0.46']],
+      // The operator fills in the first provider for what the VirtualMCPServer names itself.
+      ['18', both(awsBehindGitHub, change), 'aws-subject-token-readable', ['0.47', '0.63'], ['none', '0.46']],
     ]),
     ['5', both(checkingJira, forOther), 'backend-credentials-configured', ['none', '0.46', '0.63'], []],
   ]

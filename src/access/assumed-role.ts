@@ -25,10 +25,10 @@ interface Assumed {
 }
 
 /**
- * The token that is sent to STS: an upstream provider's token or, without a provider, the caller's token. `sendsFirst`:
- * whether the operator fills in the first provider where `subjectProviderName` is absent.
+ * The token that is sent to STS: an upstream provider's token or, without a provider, the caller's token. `isNamed`:
+ * whether the VirtualMCPServer itself names the MCPExternalAuthConfig.
  */
-export function assumed({ spec = {} }: AuthConfig, gateway: Gateway, sendsFirst: boolean): Assumed {
+export function assumed({ spec = {} }: AuthConfig, gateway: Gateway, isNamed: boolean): Assumed {
   const { awsSts } = spec
   const of = (credentials: Assumed['credentials'], more: Partial<Assumed> = {}): Assumed => ({
     credentials,
@@ -43,7 +43,8 @@ export function assumed({ spec = {} }: AuthConfig, gateway: Gateway, sendsFirst:
   const named = awsSts.subjectProviderName ?? ''
   if (named === '' && !isAbsent(awsSts, 'subjectProviderName') && awsSts.subjectProviderName === undefined)
     return of('unknown', { reason: unreadable(awsSts, 'subjectProviderName') })
-  if (named === '' && !sendsFirst) return of('sent')
+  const front = frontOfGateway('', gateway, isNamed)
+  if (named === '' && front?.sendsFirst !== true) return of('sent')
   const provider = named === '' ? (server?.names[0] ?? null) : named
   const chosen = named === '' ? (provider === null ? null : 'first') : 'given'
   if (server === undefined)
@@ -64,8 +65,7 @@ export function assumed({ spec = {} }: AuthConfig, gateway: Gateway, sendsFirst:
     gateway.spec?.authServerConfig?.upstreamProviders?.[0]?.name !== provider
   )
     return of('unknown', { chosen: 'first', reason: 'the first provider cannot be read' })
-  const front = frontOfGateway('', gateway)
-  const opaque = front && opaqueSubject(awsSts, { ...front, sendsFirst })
+  const opaque = front && opaqueSubject(awsSts, front)
   return opaque === undefined
     ? of('sent', { provider, chosen })
     : of('unavailable', {
@@ -107,7 +107,7 @@ const READING = 50_000
  */
 export function roleNotes(config: AuthConfig | undefined, gateway: Gateway): string[] {
   const awsSts: AwsSts | undefined = awsStsOf(config)
-  const front = frontOfGateway('', gateway)
+  const front = frontOfGateway('', gateway, false)
   if (awsSts === undefined || front === undefined) return []
   const found = foreignMappings(awsSts, front.server, { memo: new Map(), budget: new Budget(READING) })
   if (found === undefined) return []

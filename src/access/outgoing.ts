@@ -126,7 +126,7 @@ function strategyOf(gateway: Gateway, backend: Backend, cluster: Cluster): Strat
   const config = getAuthConfig(cluster, backend.config)
   return config === undefined
     ? unknown(NOTHING, notFound(authConfigNamed(backend.config), cluster))
-    : configured(config, gateway, cluster, sourceOf(gateway) === 'inline' || backend.from !== 'discovered')
+    : configured(config, gateway, cluster, backend.from !== 'discovered')
 }
 
 const unknown = (known: Omit<Strategy, 'credentials' | 'reason'>, reason: string): Strategy => ({
@@ -177,10 +177,10 @@ function unreadableRef(holder: { readonly externalAuthConfigRef?: { readonly nam
 }
 
 /**
- * How this VirtualMCPServer authenticates to a backend by this MCPExternalAuthConfig. `isFilledIn`: whether the operator
- * fills in the first upstream provider for an `awsSts` that names none; it does not for discovered strategies.
+ * How this VirtualMCPServer authenticates to a backend by this MCPExternalAuthConfig. `isNamed`: whether
+ * the VirtualMCPServer itself names this MCPExternalAuthConfig.
  */
-function configured(config: AuthConfig, gateway: Gateway, cluster: Cluster, isFilledIn: boolean): Strategy {
+function configured(config: AuthConfig, gateway: Gateway, cluster: Cluster, isNamed: boolean): Strategy {
   const { spec = {} } = config
   const type: string | undefined = spec.type
   switch (type) {
@@ -196,7 +196,7 @@ function configured(config: AuthConfig, gateway: Gateway, cluster: Cluster, isFi
         reason: null,
       }
     case 'awsSts':
-      return { ...NOTHING, type, placement: 'SigV4', ...assumed(config, gateway, isFilledIn) }
+      return { ...NOTHING, type, placement: 'SigV4', ...assumed(config, gateway, isNamed) }
     case 'embeddedAuthServer': {
       const reason = 'the specification does not say what this type sends to a backend'
       return unknown({ ...NOTHING, type, placement: 'not specified' }, reason)

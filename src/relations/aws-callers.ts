@@ -17,7 +17,7 @@ import { ASSERTION_CLAIMS, isOwnClaim, isStructuredClaim } from '../kinds/embedd
 import { type Compiling, matcherVerdict } from '../kinds/mcp-external-auth-config/matcher-verdicts.ts'
 import { opaqueIssuer } from './authorization.ts'
 import { AUTH_CONFIG, GATEWAY, WORKLOAD } from './ends.ts'
-import { configsReached, type Reached, reachersOf, sourceOf } from './reach.ts'
+import { configsReached, configsUsedByName, type Reached, reachersOf, sourceOf } from './reach.ts'
 import {
   type AuthConfig,
   type Gateway,
@@ -41,8 +41,9 @@ export interface Front {
   /** The MCPExternalAuthConfig that contains a workload's server; undefined for a server inside a VirtualMCPServer. */
   readonly config: ObjectName | undefined
   /**
-   * Whether the caller sends the token of the first upstream provider when `subjectProviderName` is absent. A
-   * VirtualMCPServer of source `discovered` sends the token that it issued instead.
+   * Whether the caller sends the token of the first upstream provider when `subjectProviderName` is absent. With source
+   * `discovered` a VirtualMCPServer does so only for configurations that it names itself; otherwise it sends the token
+   * that it issued.
    */
   readonly sendsFirst: boolean
   /** The index of each upstream provider in the authorization server, by the provider's name. */
@@ -77,12 +78,14 @@ function frontOf(
   }
 }
 
-/** The embedded authorization server of a VirtualMCPServer; undefined when clients bring tokens of another issuer. */
-export function frontOfGateway(name: string, gateway: Gateway): Front | undefined {
+/**
+ * The embedded authorization server of a VirtualMCPServer; undefined when clients bring tokens of another issuer.
+ * `isNamed`: whether the VirtualMCPServer itself names the MCPExternalAuthConfig that is used.
+ */
+export function frontOfGateway(name: string, gateway: Gateway, isNamed: boolean): Front | undefined {
   const server = gateway.spec?.authServerConfig
-  return (
-    server && frontOf({ kind: 'VirtualMCPServer', name }, server, undefined, sourceOf(gateway) === 'inline')
-  )
+  const sendsFirst = isNamed || sourceOf(gateway) === 'inline'
+  return server && frontOf({ kind: 'VirtualMCPServer', name }, server, undefined, sendsFirst)
 }
 
 /** The authorization server of an MCPRemoteProxy, the only kind of workload that signs requests to AWS itself. */
@@ -118,12 +121,15 @@ export function* usedAwsSts(
     return
   }
   const used = stsReached(resource, cluster)
-  const front = used.length === 0 ? undefined : frontOfGateway(name, resource)
+  const front = used.length === 0 ? undefined : frontOfGateway(name, resource, false)
   if (front === undefined) return
+  const asNamed = { ...front, sendsFirst: true }
   for (const { config, auth, at } of used) {
     const awsSts = awsStsOf(auth)
-    if (awsSts !== undefined)
-      yield { config, awsSts, front, at: at === undefined ? GATEWAY.spec.authServerConfig : pathTo(at()) }
+    if (awsSts === undefined) continue
+    yield at === undefined
+      ? { config, awsSts, front, at: GATEWAY.spec.authServerConfig }
+      : { config, awsSts, front: asNamed, at: pathTo(at()) }
   }
 }
 
@@ -157,7 +163,8 @@ export const frontsOf = oncePerCluster((config: string, cluster): Fronts => {
     if (front === undefined) others.push(name)
     else fronts.push(front)
   }
-  for (const { name, gateway } of reachers) add(name, frontOfGateway(name.name, gateway))
+  for (const { name, gateway } of reachers)
+    add(name, frontOfGateway(name.name, gateway, configsUsedByName(gateway, cluster).has(config)))
   for (const name of naming) {
     const proxy = getWorkload(cluster, name)
     if (proxy?.spec?.externalAuthConfigRef?.name === config)

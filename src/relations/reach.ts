@@ -382,7 +382,7 @@ export const reachersOf = oncePerCluster((config: string, cluster): readonly Nam
       if (
         each.source === through ||
         users?.some((name) => usesOwnReference(each, name, cluster)) ||
-        usesFallback(each, config, cluster)
+        (each.source === 'discovered' && configsUsedByName(each.gateway, cluster).has(config))
       )
         found.push(each)
   }
@@ -391,11 +391,11 @@ export const reachersOf = oncePerCluster((config: string, cluster): readonly Nam
   return found.filter(({ name }, i) => name.name !== found[i - 1]?.name.name)
 })
 
-/** Whether a VirtualMCPServer of source `discovered` uses the MCPExternalAuthConfig in its `backends` or `default`. */
-const usesFallback = ({ gateway, source }: NamedGateway, config: string, cluster: Cluster): boolean =>
-  source === 'discovered' &&
-  fallsBack(cluster) &&
-  configsReached(gateway, cluster).some((reached) => reached.config === config)
+/** The names of the MCPExternalAuthConfigs that a VirtualMCPServer uses because its `backends` or `default` name them. */
+export const configsUsedByName = oncePerCluster(
+  (gateway: Gateway, cluster): ReadonlySet<string> =>
+    new Set(configsReached(gateway, cluster).flatMap(({ config, at }) => (at === undefined ? [] : config))),
+)
 
 /** Whether a VirtualMCPServer whose `outgoingAuth.source` is unreadable may use the MCPExternalAuthConfig. */
 export const mayBeReached = (config: string, cluster: Cluster): boolean =>
