@@ -68,10 +68,7 @@ export function sourcesOf({ objects }: LiveCluster, group: string): ProbeSource[
 export type ConfigMapTexts = (namespace: string, name: string, key: string) => string | undefined
 
 /** The texts of the ConfigMaps among these objects. */
-export function configMapTexts(
-  objects: readonly unknown[],
-  reading: DocumentReading,
-): ConfigMapTexts {
+export function configMapTexts(objects: readonly unknown[], reading: DocumentReading): ConfigMapTexts {
   const held = new Map<string, Record<string, unknown>>()
   for (const object of objects) {
     const { name } = metadataOf(object)
