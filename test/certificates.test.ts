@@ -22,6 +22,7 @@ import { join } from 'node:path'
 
 import * as x509 from '@peculiar/x509'
 import fc from 'fast-check'
+import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import {
   type SecretData,
@@ -57,7 +58,7 @@ import { judgePair } from '../src/certificates/verify.ts'
 import { readFlags } from '../src/configuration/flags.ts'
 import { SERVER_FLAGS } from '../src/server/configuration.ts'
 import { calledNames, servingNames } from '../src/server/names.ts'
-import { clientConfigOf } from '../src/server/open-arming.ts'
+import { clientConfigOf, openArming } from '../src/server/open-arming.ts'
 import {
   authoritiesIn,
   certificatesIn,
@@ -65,7 +66,9 @@ import {
   makeAuthority,
   signLeaf,
 } from '../src/certificates/x509.ts'
+import { ClusterConnection, fromKubeconfig } from '../src/cluster/index.ts'
 import { waitFor } from './e2e/wait-for.ts'
+import { type Answer, fakeApiServer, heard, json, refusal } from './support/fake-api-server.ts'
 import { mountPair, writePair } from './support/mounted-secret.ts'
 
 const SECOND = 1_000
@@ -1836,4 +1839,61 @@ t.test('no configuration is written without the CA that the server manages', (t)
   const { values: files } = readFlags(SERVER_FLAGS, ['--certificates', 'files'], {})
   t.notOk('caBundle' in clientConfigOf(files, undefined, '/validate'), 'another tool injects it')
   t.end()
+})
+
+t.test('who writes the webhook configurations, and what they say, by the flags', async (t) => {
+  const requests: string[] = []
+  const answer: Answer = (response) => {
+    const isRead = response.req.method === 'GET'
+    if (isRead) refusal(404, 'not found')(response)
+    else json(response.req.method === 'POST' ? 201 : 200, {})(response)
+  }
+  const server = await fakeApiServer(t, '/apis/', { lists: [heard(requests, answer)] })
+  const access = await fromKubeconfig(server.kubeconfig)
+  const opened = (given: readonly string[], connection: ClusterConnection | undefined) =>
+    openArming(readFlags(SERVER_FLAGS, given, {}).values, connection, undefined, pino({ level: 'silent' }))
+  t.throws(() => opened(['--role', 'leader'], undefined), {
+    message: '--role leader writes the webhook configurations: give --arming on or ignore',
+  })
+  t.throws(() => opened(['--arming', 'on'], undefined), {
+    message: '--arming on writes to a cluster: give --kubeconfig FILE',
+  })
+  t.equal(opened(['--arming', 'off'], undefined), undefined)
+
+  const scaled = (deployment: string) => `kubectl -n vmcp scale deployment ${deployment} --replicas=0`
+  /** Flags, whether it writes, and texts of the configuration that it applies. */
+  const rows: [readonly string[], boolean, readonly string[]][] = [
+    [
+      [],
+      true,
+      [
+        '"service":{"namespace":"vmcp","name":"vmcp-admission","port":443,"path":"/validate"}',
+        scaled('vmcp-admission'),
+      ],
+    ],
+    [['--role', 'leader'], true, [scaled('vmcp-admission-leader')]],
+    [['--role', 'webhook'], false, []],
+    [
+      ['--webhook-url', 'https://hooks.example.com'],
+      true,
+      [
+        '"url":"https://hooks.example.com/validate"',
+        'First: stop every server that runs with --arming. Then:',
+      ],
+    ],
+  ]
+  for (const [given, writes, texts] of rows) {
+    requests.length = 0
+    const connection = new ClusterConnection(access)
+    const ended = new AbortController()
+    const arming = opened(['--arming', 'on', '--namespace', 'vmcp', ...given], connection)
+    const run = arming?.run(ended.signal)
+    const applied = () => requests.find((each) => /^PATCH .*validatingwebhook.*force=true/.test(each))
+    await until('a pass', () => (writes ? applied() : requests.some((each) => each.startsWith('GET'))))
+    ended.abort()
+    await run
+    connection.close()
+    t.equal(applied() !== undefined, writes, given.join(' '))
+    for (const text of texts) t.ok(applied()?.includes(text), `${given.join(' ')}: ${text}`)
+  }
 })

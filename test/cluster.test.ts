@@ -26,6 +26,7 @@ import {
   events,
   type FakeApiServer,
   fakeApiServer,
+  heard,
   json,
   kubeconfigOf,
   nothing,
@@ -587,18 +588,6 @@ t.test('all of a kind is read once', async (t) => {
 })
 
 /** What was asked, as text, and then the answer. */
-const heard =
-  (requests: string[], answer: Answer): Answer =>
-  (response) => {
-    const { method, url, headers } = response.req
-    let body = ''
-    response.req.on('data', (part: Buffer) => (body += part.toString()))
-    response.req.on('end', () => {
-      requests.push(`${method} ${url} ${headers['content-type'] ?? '-'} ${body}`)
-      answer(response)
-    })
-  }
-
 t.test('a Secret is created and updated on conditions', async (t) => {
   const requests: string[] = []
   const value = Buffer.from('k'.repeat(60)).toString('base64')
@@ -651,6 +640,190 @@ t.test('a Secret is created and updated on conditions', async (t) => {
   connection.close()
   await t.rejects(update())
 })
+
+t.test(
+  'what the leader and the reports ask of an API server, and what they make of the answers',
+  async (t) => {
+    const place = '/apis/coordination.k8s.io/v1/namespaces/system/leases'
+    const webhooks = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations'
+    const probes = '/apis/tools.example.com/v1beta1/namespaces/system/mcpexternalauthconfigs?dryRun=All'
+    const probe = `POST ${probes} application/json {"apiVersion":"tools.example.com/v1beta1","kind":"MCPExternalAuthConfig","metadata":{"name":"vmcp-admission-probe","labels":{"a":"b"},"annotations":{"probe":"n"}},"spec":{"type":"unauthenticated"}}`
+    const configuration = { kind: 'ValidatingWebhookConfiguration', webhooks: [] }
+    const apply = `PATCH ${webhooks}/vmcp-admission?fieldManager=vmcp-admission&force=true application/apply-patch+yaml ${JSON.stringify(configuration)}`
+    const renewed = '2026-11-26T12:00:00.000Z'
+    const lease = { holder: 'me', renewed, seconds: 15, transitions: 2 }
+    const spec = {
+      holderIdentity: 'me',
+      renewTime: '2026-11-26T12:00:00.000000Z',
+      leaseDurationSeconds: 15,
+      leaseTransitions: 2,
+    }
+    const report = { apiVersion: 'openreports.io/v1alpha1', plural: 'reports' }
+    const reports = `/apis/openreports.io/v1alpha1/namespaces/team/reports`
+    const labelled = 'labelSelector=app.kubernetes.io%2Fmanaged-by%3Dkeeper'
+    const html: Answer = (response) => void response.writeHead(502).end('<html>bad gateway</html>')
+    type Call = (connection: ClusterConnection) => Promise<unknown>
+    const of = (connection: ClusterConnection) => connection.registrations('system')
+    const listed =
+      (namespace?: string): Call =>
+      async (connection) => {
+        const names: unknown[] = []
+        const served = await connection
+          .reports('keeper')
+          .list(report, namespace, (each) => names.push(each.name))
+        return [served, ...names]
+      }
+    const probed: Call = (connection) => of(connection).tryProbe('probe', 'n', { a: 'b' })
+    const applied =
+      (displacing?: object): Call =>
+      (connection) =>
+        of(connection).applyConfiguration(configuration, displacing as Record<string, unknown>)
+    const created: Call = (connection) => of(connection).lease('vmcp-admission').create(lease)
+    const updated: Call = (connection) =>
+      of(connection)
+        .lease('vmcp-admission')
+        .update({ ...lease, resourceVersion: '7' })
+    const readLease: Call = (connection) => of(connection).lease('vmcp-admission').read()
+    const owner: Call = (connection) => of(connection).readOwner('a b')
+    const createdLease = `POST ${place} application/json ${JSON.stringify({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'vmcp-admission' }, spec })}`
+    const updatedLease = `PATCH ${place}/vmcp-admission application/merge-patch+json ${JSON.stringify({ metadata: { resourceVersion: '7' }, spec })}`
+    const ownerRead = 'GET /apis/rbac.authorization.k8s.io/v1/clusterroles/a%20b - '
+    const leaseRead = `GET ${place}/vmcp-admission - `
+    const removed: Call = (connection) => connection.reports('keeper').remove(report, 'team', 'a')
+    const deleted: Call = (connection) =>
+      of(connection).deleteConfiguration('ValidatingWebhookConfiguration', 'vmcp-admission')
+    const stored = {
+      metadata: {
+        resourceVersion: '9',
+        managedFields: [{ time: '2026-11-26T11:00:00Z' }, { time: renewed }, 3],
+      },
+      spec: { ...spec, leaseDurationSeconds: 'soon', leaseTransitions: null },
+    }
+    /** Answers, the call, the requests, and the result: a RegExp is the message of an error. */
+    const rows: [string, Answer[], Call, string[], unknown][] = [
+      ['a probe that nothing refuses', [json(201, {})], probed, [probe], undefined],
+      [
+        'a probe that is refused',
+        [refusal(400, 'the webhook answers n')],
+        probed,
+        [probe],
+        '400 the webhook answers n',
+      ],
+      ['a proxy in between', [html], probed, [probe], '502 Bad Gateway'],
+      ['a configuration', [json(200, {})], applied(), [apply], undefined],
+      [
+        'a configuration in place of fields of others',
+        [json(200, {}), json(200, {})],
+        applied({ webhooks: null }),
+        [
+          `PATCH ${webhooks}/vmcp-admission?fieldManager=vmcp-admission application/merge-patch+json {"webhooks":null}`,
+          apply,
+        ],
+        undefined,
+      ],
+      ['a configuration that may not be written', [refusal(403, 'no')], applied(), [apply], /^403 no$/],
+      [
+        'a deletion',
+        [json(200, {})],
+        deleted,
+        [`DELETE ${webhooks}/vmcp-admission application/json {}`],
+        true,
+      ],
+      [
+        'a second deletion',
+        [refusal(404, 'gone')],
+        deleted,
+        [`DELETE ${webhooks}/vmcp-admission application/json {}`],
+        false,
+      ],
+      ['an owner', [json(200, { metadata: { uid: 'u' } })], owner, [ownerRead], 'u'],
+      ['an owner without uid', [json(200, { metadata: {} })], owner, [ownerRead], undefined],
+      ['no owner', [refusal(404, 'no')], owner, [ownerRead], undefined],
+      ['a Lease', [json(201, {})], created, [createdLease], true],
+      ['a Lease that is there', [refusal(409, 'exists')], created, [createdLease], false],
+      [
+        'no namespace',
+        [refusal(404, 'no namespace')],
+        created,
+        [createdLease],
+        /^there is no namespace system for the Lease: kubectl create namespace system, /,
+      ],
+      ['no right', [refusal(403, 'no')], created, [createdLease], /^403 no$/],
+      ['a renewal', [json(200, {})], updated, [updatedLease], true],
+      ['a late renewal', [refusal(409, 'modified')], updated, [updatedLease], false],
+      ['no Lease', [refusal(404, 'no')], readLease, [leaseRead], undefined],
+      [
+        'a stored Lease with fields of other types',
+        [json(200, stored)],
+        readLease,
+        [leaseRead],
+        { holder: 'me', renewed, seconds: 15, transitions: 0, resourceVersion: '9', written: renewed },
+      ],
+      [
+        'an empty Lease',
+        [json(200, {})],
+        readLease,
+        [leaseRead],
+        { holder: '', renewed: '', seconds: 15, transitions: 0, resourceVersion: '', written: '' },
+      ],
+      [
+        'reports of a namespace',
+        [page([{ name: 'a' }, { name: 'b' }])],
+        listed('team'),
+        [`GET ${reports}?limit=500&${labelled} - `],
+        [true, 'a', 'b'],
+      ],
+      [
+        'reports of all namespaces',
+        [page([])],
+        listed(),
+        [`GET /apis/openreports.io/v1alpha1/reports?limit=500&${labelled} - `],
+        [true],
+      ],
+      [
+        'no API of reports',
+        [refusal(404, 'no')],
+        listed('team'),
+        [`GET ${reports}?limit=500&${labelled} - `],
+        [false],
+      ],
+      [
+        'reports from an API server that fails',
+        [refusal(500, 'etcd is away')],
+        listed('team'),
+        [`GET ${reports}?limit=500&${labelled} - `],
+        /^500 etcd is away$/,
+      ],
+      [
+        'a report',
+        [json(201, {})],
+        (connection) => connection.reports('keeper').apply(report, 'team', 'a', { kind: 'Report' }),
+        [`PATCH ${reports}/a?fieldManager=keeper&force=true application/apply-patch+yaml {"kind":"Report"}`],
+        undefined,
+      ],
+      ['the end of a report', [json(200, {})], removed, [`DELETE ${reports}/a application/json {}`], true],
+      [
+        'the end of no report',
+        [refusal(404, 'no')],
+        removed,
+        [`DELETE ${reports}/a application/json {}`],
+        false,
+      ],
+    ]
+    for (const [title, answers, call, requests, result] of rows) {
+      const seen: string[] = []
+      const server = await fakeApiServer(t, '/apis/', { lists: answers.map((answer) => heard(seen, answer)) })
+      const connection = new ClusterConnection(await fromKubeconfig(server.kubeconfig), {
+        times: SHORT,
+        group: 'tools.example.com',
+      })
+      if (result instanceof RegExp) await t.rejects(call(connection), { message: result }, title)
+      else t.strictSame(await call(connection), result, title)
+      t.strictSame(seen, requests, `${title}: requests`)
+      connection.close()
+    }
+  },
+)
 
 t.test('a kubeconfig that is wrong is one line that names it', async (t) => {
   const { folder } = await fakeApiServer(t, 'nobody', {})

@@ -123,3 +123,16 @@ export const events =
 
 /** A watch in which nothing happens. */
 export const quiet: Answer = events([])
+
+/** The answer, and the request is put into `requests`: its method, URL, content type and body. */
+export const heard =
+  (requests: string[], answer: Answer): Answer =>
+  (response) => {
+    const { method, url, headers } = response.req
+    let body = ''
+    response.req.on('data', (part: Buffer) => (body += part.toString()))
+    response.req.on('end', () => {
+      requests.push(`${method} ${url} ${headers['content-type'] ?? '-'} ${body}`)
+      answer(response)
+    })
+  }
