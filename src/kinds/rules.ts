@@ -148,7 +148,7 @@ export { authServerTokensAccepted } from './virtual-mcp-server/rules/auth-server
 export { authenticationSetInSpec } from './virtual-mcp-server/rules/authentication-set-in-spec.ts'
 export { backendCredentialsConfigured } from './virtual-mcp-server/rules/backend-credentials-configured.ts'
 export { backendStrategyChosen } from './virtual-mcp-server/rules/backend-strategy-chosen.ts'
-export { backendTokenExchangedOnce } from './virtual-mcp-server/rules/backend-token-exchanged-once.ts'
+export { backendTokenExchangedOnce } from '../relations/rules/backend-token-exchanged-once.ts'
 export { baselineClientScopesAdvertised } from './virtual-mcp-server/rules/baseline-client-scopes-advertised.ts'
 export { delegateClientScopesAdvertised } from './virtual-mcp-server/rules/delegate-client-scopes-advertised.ts'
 export { groupHasBackends } from './virtual-mcp-server/rules/group-has-backends.ts'

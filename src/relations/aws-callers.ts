@@ -17,7 +17,14 @@ import { ASSERTION_CLAIMS, isOwnClaim, isStructuredClaim } from '../kinds/embedd
 import { type Compiling, matcherVerdict } from '../kinds/mcp-external-auth-config/matcher-verdicts.ts'
 import { opaqueIssuer } from './authorization.ts'
 import { AUTH_CONFIG, GATEWAY, WORKLOAD } from './ends.ts'
-import { configsReached, configsUsedByName, type Reached, reachersOf, sourceOf } from './reach.ts'
+import {
+  configsReached,
+  configsUsedByName,
+  discoverersOf,
+  type Reached,
+  reachersOf,
+  sourceOf,
+} from './reach.ts'
 import {
   type AuthConfig,
   type Gateway,
@@ -104,20 +111,27 @@ export interface UsedAwsSts {
 }
 
 /**
- * The MCPExternalAuthConfigs of type awsSts that a VirtualMCPServer or MCPRemoteProxy with an embedded authorization
- * server uses, without repeats.
+ * The MCPExternalAuthConfigs of type awsSts that a VirtualMCPServer or workload uses behind an embedded authorization
+ * server, without repeats. A workload's own configuration is used by the VirtualMCPServers that discover the workload,
+ * and an MCPRemoteProxy also uses it itself.
  */
 export function* usedAwsSts(
   resource: object,
   { kind, name }: ObjectName,
   cluster: Cluster,
 ): Generator<UsedAwsSts> {
-  if (kind === 'MCPRemoteProxy') {
+  if (kind !== 'VirtualMCPServer') {
     const config = (resource as Workload).spec?.externalAuthConfigRef?.name
     const awsSts = config === undefined ? undefined : awsStsOf(getAuthConfig(cluster, config))
-    const front = awsSts && frontOfProxy(name, resource, cluster)
-    if (config !== undefined && awsSts !== undefined && front !== undefined)
-      yield { config, awsSts, front, at: WORKLOAD.spec.externalAuthConfigRef.name }
+    if (config === undefined || awsSts === undefined) return
+    const at = WORKLOAD.spec.externalAuthConfigRef.name
+    const own = kind === 'MCPRemoteProxy' ? frontOfProxy(name, resource, cluster) : undefined
+    if (own !== undefined) yield { config, awsSts, front: own, at }
+    for (const { name: gateway, gateway: found } of discoverersOf(name, resource, cluster)) {
+      const isNamed = configsUsedByName(found, cluster).has(config)
+      const front = frontOfGateway(gateway.name, found, isNamed)
+      if (front !== undefined) yield { config, awsSts, front, at }
+    }
     return
   }
   const used = stsReached(resource, cluster)
@@ -132,6 +146,10 @@ export function* usedAwsSts(
       : { config, awsSts, front: asNamed, at: pathTo(at()) }
   }
 }
+
+/** Whether the object itself calls AWS behind the authorization server; otherwise a VirtualMCPServer does. */
+export const isCaller = ({ caller }: Front, { kind, name }: ObjectName): boolean =>
+  caller.kind === kind && caller.name === name
 
 /** The MCPExternalAuthConfigs of type awsSts that a VirtualMCPServer uses for its backends, without repeats. */
 const stsReached = oncePerCluster((gateway: Gateway, cluster): readonly Reached[] => {

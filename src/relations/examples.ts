@@ -31,6 +31,11 @@ export const workload = (config: string, groupName?: string): Workload => ({
   },
 })
 
+/** A workload of any kind that joins the group `tools` with a reference to the MCPExternalAuthConfig. */
+export const joiningAs = (config: string) => ({
+  spec: { groupRef: { name: 'tools' }, externalAuthConfigRef: { name: config } },
+})
+
 type OidcConfigRef = NonNullable<NonNullable<Workload['spec']>['oidcConfigRef']>
 
 /** A workload with the embedded authorization server `auth`, whose tokens the MCPOIDCConfig `corporate` validates. */

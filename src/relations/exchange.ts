@@ -12,8 +12,14 @@ import {
   relatedTo,
 } from '../rule/index.ts'
 import { AUTH_CONFIG, WORKLOAD } from './ends.ts'
-import { configsReached, type Reached } from './reach.ts'
-import { authConfigNamed, type Gateway, getAuthConfig, getWorkload } from './related-resources.ts'
+import { configsReached, type Fronting, frontingsOf, type Reached } from './reach.ts'
+import {
+  authConfigNamed,
+  type Gateway,
+  getAuthConfig,
+  getWorkload,
+  type Workload,
+} from './related-resources.ts'
 
 /**
  * An MCPExternalAuthConfig with which vMCP exchanges a token, and the backends (`members`) whose proxies exchange the
@@ -44,13 +50,34 @@ export function* exchangedAgain(gateway: Gateway, cluster: Cluster): Generator<S
   }
 }
 
+/** The first VirtualMCPServer that exchanges the token for a workload whose proxy exchanges it again. */
+export function exchangedBefore(
+  workload: Workload,
+  { name }: ObjectName,
+  cluster: Cluster,
+): (Fronting & { readonly config: string; readonly isSame: boolean }) | undefined {
+  const exchanges = (config: string | undefined): config is string =>
+    config !== undefined && getAuthConfig(cluster, config)?.spec?.type === 'tokenExchange'
+  const own = workload.spec?.externalAuthConfigRef?.name
+  if (!exchanges(own)) return undefined
+  for (const fronting of frontingsOf(name, workload, cluster)) {
+    const { config } = fronting
+    if (exchanges(config)) return { ...fronting, config, isSame: config === own }
+  }
+  return undefined
+}
+
+/** The contradiction of two exchanges; `isSame`: both use the same MCPExternalAuthConfig. */
+export const exchangedTwice = (isSame: boolean): string =>
+  isSame ? 'exchanged twice alike' : 'exchanged twice differently'
+
 /** Advice about tokens that are exchanged twice, with the places of both exchanges. */
 export function repeated(
   { config, members, at, isSame }: SecondExchange,
   { detail, otherwise }: { readonly detail: string; readonly otherwise: Path<unknown> },
 ): FieldError {
   const named = authConfigNamed(config)
-  const thing = isSame ? 'exchanged twice alike' : 'exchanged twice differently'
+  const thing = exchangedTwice(isSame)
   const text = `${detail}: ${namesText(members, 2)}, after ${nameText(named)}`
   return relatedTo(
     aboutEach(advice(at === undefined ? otherwise : pathTo(at()), text), () =>

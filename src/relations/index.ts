@@ -19,6 +19,7 @@ export {
   frontOfGateway,
   type Fronts,
   frontsOf,
+  isCaller,
   issuingEnd,
   mayHaveClaim,
   opaqueCause,
@@ -50,6 +51,7 @@ export {
   OIDC_CONFIG,
   referenceEnds,
   withoutCredentials,
+  WORKLOAD,
 } from './ends.ts'
 export {
   authServer,
@@ -67,6 +69,7 @@ export {
   headerConfig,
   injectConfig,
   inline,
+  joiningAs,
   mappedConfig,
   oidcConfig,
   PERMIT,
@@ -82,7 +85,7 @@ export {
   withPolicies,
   workload,
 } from './examples.ts'
-export { exchangedAgain, repeated, type SecondExchange } from './exchange.ts'
+export { exchangedAgain, exchangedBefore, exchangedTwice, repeated, type SecondExchange } from './exchange.ts'
 export { acceptingEnd, differenceText, issuerText, refusalBy, refusalOf, refusedCause } from './issuers.ts'
 export { issuingServersOf as issuingBeside, mayIssue, serverEnd } from './issuing.ts'
 export {
@@ -129,6 +132,7 @@ export {
   configsNamed,
   configsReached,
   frontersOf,
+  discoverersOf,
   frontingsOf,
   gatewaysWithoutStrategy,
   isListed,
@@ -140,7 +144,6 @@ export {
   reachersOf,
   routeOf,
   sourceOf,
-  usesOwnReference,
   withoutStrategy,
 } from './reach.ts'
 export { nameIn, REFERENCES, referencesOf, visitTargets } from './references.ts'

@@ -202,12 +202,20 @@ export const isListed = ({ spec }: Gateway, name: string): boolean => {
 }
 
 /** Whether a VirtualMCPServer uses the own `externalAuthConfigRef` of the backend `name`. */
-export const usesOwnReference = (
+const usesOwnReference = (
   { gateway, source }: Pick<NamedGateway, 'gateway' | 'source'>,
   name: string,
   { release }: Cluster,
 ): boolean =>
   source === 'discovered' || (source === 'inline' && release !== undefined && !isListed(gateway, name))
+
+/** The VirtualMCPServers of the workload's group that use its own `externalAuthConfigRef`. */
+export function discoverersOf(name: string, workload: Workload, cluster: Cluster): NamedGateway[] {
+  const group = groupOf(workload)
+  return group === undefined
+    ? []
+    : frontersOf(group, cluster).filter((each) => usesOwnReference(each, name, cluster))
+}
 
 /** Whether a group has VirtualMCPServers, and all list another MCPExternalAuthConfig than `config` for a workload. */
 export function isUnused(

@@ -1,5 +1,10 @@
 import { about, advice, defineRule, nameText, relatedTo } from '../../rule/index.ts'
-import { MCPExternalAuthConfig, MCPRemoteProxy, VirtualMCPServer } from '../../kinds/schemas.ts'
+import {
+  MCPExternalAuthConfig,
+  MCPRemoteProxy,
+  MCPServerEntry,
+  VirtualMCPServer,
+} from '../../kinds/schemas.ts'
 import {
   AUTH_CONFIG,
   type AuthConfig,
@@ -12,6 +17,7 @@ import {
   gatewayOf,
   githubServer,
   inline,
+  isCaller,
   mappedConfig,
   opaqueCause,
   opaqueSubject,
@@ -20,6 +26,7 @@ import {
   REACHED_KINDS,
   signingProxy,
   usedBehind,
+  joiningAs,
 } from '../index.ts'
 
 const READER = 'arn:aws:iam::123456789012:role/reader'
@@ -47,8 +54,8 @@ const GOOGLE = {
 
 export const awsSubjectTokenReadable = defineRule({
   id: 'aws-subject-token-readable',
-  on: [MCPExternalAuthConfig, VirtualMCPServer, MCPRemoteProxy],
-  needs: ['awsSts', 'authServerConfig', 'authServerRef'],
+  on: [MCPExternalAuthConfig, VirtualMCPServer, MCPRemoteProxy, MCPServerEntry],
+  needs: ['awsSts', 'authServerConfig', 'externalAuthConfigRef'],
   reads: [...REACHED_KINDS, 'VirtualMCPServer'],
   severity: 'warning',
   summary: 'The access token that is sent to AWS STS comes from a provider that issues JWTs.',
@@ -84,12 +91,14 @@ export const awsSubjectTokenReadable = defineRule({
       if (found === undefined) continue
       const named = authConfigNamed(config)
       const { subject, remedy } = opaqueTexts(found, front)
-      const detail = `${nameText(named)} sends STS the access token of ${subject}, which is no JWT: every call fails; ${remedy}`
+      const place = isCaller(front, self) ? '' : ` of ${nameText(front.caller)}`
+      const detail = `${nameText(named)} sends STS the access token of ${subject}${place}, which is no JWT: every call fails; ${remedy}`
       yield relatedTo(
         about(advice(at, detail), 'opaque subject token', config),
         [providerEnd(front, found.index, 'issues the token')],
         () => [opaqueCause(config)],
       )
+      if (!isCaller(front, self)) return
     }
   },
   examples: {
@@ -122,6 +131,15 @@ export const awsSubjectTokenReadable = defineRule({
         others: [backend('aws', 'aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
       },
       {
+        title: 'a backend that joins, with a provider that issues JWTs',
+        kind: 'MCPServerEntry',
+        value: joiningAs('aws'),
+        others: [
+          gateway('vmcp', { authServerConfig: githubServer('okta') }),
+          mappedConfig('aws', { fallbackRoleArn: READER, subjectProviderName: 'okta' }),
+        ],
+      },
+      {
         title: 'a proxy whose callers bring the tokens of another issuer',
         kind: 'MCPRemoteProxy',
         value: { spec: { externalAuthConfigRef: { name: 'aws' } } },
@@ -145,6 +163,18 @@ export const awsSubjectTokenReadable = defineRule({
         others: [backend('aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
         findings: [
           'spec.outgoingAuth.default.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "github" (GitHub), which is no JWT: every call fails; set awsSts.subjectProviderName to "okta"',
+        ],
+      },
+      {
+        title: 'a backend that joins a VirtualMCPServer with a login at GitHub',
+        kind: 'MCPServerEntry',
+        value: joiningAs('aws'),
+        others: [
+          gateway('vmcp', { authServerConfig: githubServer('okta') }),
+          mappedConfig('aws', { fallbackRoleArn: READER, subjectProviderName: 'github' }),
+        ],
+        findings: [
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of "github" (GitHub) of VirtualMCPServer "vmcp", which is no JWT: every call fails; set awsSts.subjectProviderName to "okta"',
         ],
       },
       {

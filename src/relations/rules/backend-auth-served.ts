@@ -3,11 +3,10 @@ import { MCPRemoteProxy, MCPServer, MCPServerEntry } from '../../kinds/schemas.t
 import {
   authServer,
   configEnd,
-  frontersOf,
+  discoverersOf,
   gateway,
   gatewayEnd,
   getAuthConfig,
-  groupOf,
   injectConfig,
   inline,
   mappedConfig,
@@ -16,7 +15,6 @@ import {
   unserved,
   unservedCause,
   unservedText,
-  usesOwnReference,
   workload,
 } from '../index.ts'
 
@@ -38,14 +36,12 @@ export const backendAuthServed = defineRule({
   ],
   *check(resource, { path, cluster, self }) {
     const name = resource.spec?.externalAuthConfigRef?.name
-    const group = groupOf(resource)
     const config = name === undefined ? undefined : getAuthConfig(cluster, name)
     const needed = config && (neededProvider(config, cluster.group) ?? newerSubjectProvider(config))
-    if (needed === undefined || group === undefined) return
+    if (needed === undefined) return
     let hints = MOST_HINTS
-    for (const fronting of frontersOf(group, cluster)) {
-      const { name: fronter, gateway } = fronting
-      const problem = usesOwnReference(fronting, self.name, cluster) ? unserved(gateway, needed) : undefined
+    for (const { name: fronter, gateway } of discoverersOf(self.name, resource, cluster)) {
+      const problem = unserved(gateway, needed)
       if (problem === undefined) continue
       const text = unservedText(fronter, problem, hints-- > 0, name)
       const warning = advice(path.spec.externalAuthConfigRef.name, text)

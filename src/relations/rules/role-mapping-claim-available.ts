@@ -1,5 +1,10 @@
 import { about, advice, defineRule, end, nameText, type Path, relatedTo } from '../../rule/index.ts'
-import { MCPExternalAuthConfig, MCPRemoteProxy, VirtualMCPServer } from '../../kinds/schemas.ts'
+import {
+  MCPExternalAuthConfig,
+  MCPRemoteProxy,
+  MCPServerEntry,
+  VirtualMCPServer,
+} from '../../kinds/schemas.ts'
 import {
   AUTH_CONFIG,
   type AuthConfig,
@@ -23,7 +28,9 @@ import {
   REACHED_KINDS,
   serverConfig,
   signingProxy,
+  isCaller,
   usedBehind,
+  joiningAs,
 } from '../index.ts'
 
 const ADMIN = 'arn:aws:iam::123456789012:role/admin'
@@ -31,8 +38,8 @@ const READER = 'arn:aws:iam::123456789012:role/reader'
 
 export const roleMappingClaimAvailable = defineRule({
   id: 'role-mapping-claim-available',
-  on: [MCPExternalAuthConfig, VirtualMCPServer, MCPRemoteProxy],
-  needs: ['awsSts', 'authServerConfig', 'authServerRef'],
+  on: [MCPExternalAuthConfig, VirtualMCPServer, MCPRemoteProxy, MCPServerEntry],
+  needs: ['awsSts', 'authServerConfig', 'externalAuthConfigRef'],
   reads: [...REACHED_KINDS, 'VirtualMCPServer'],
   severity: 'warning',
   summary: 'Role mappings behind an embedded authorization server ask for claims that its own tokens have.',
@@ -70,15 +77,18 @@ export const roleMappingClaimAvailable = defineRule({
       const found = foreignMappings(awsSts, front.server, context)
       if (found === undefined) continue
       const named = authConfigNamed(config)
-      const detail = `${nameText(named)} asks for ${claimsText(found.claims)}, which tokens issued here lack: ${consequenceOf(awsSts, found)}; ${ownClaimsText(front.server)}`
+      const isHere = isCaller(front, self)
+      const issued = isHere ? 'tokens issued here' : `tokens that ${nameText(front.caller)} issues`
+      const detail = `${nameText(named)} asks for ${claimsText(found.claims)}, which ${issued} lack: ${consequenceOf(awsSts, found)}; ${ownClaimsText(front.server)}`
       yield relatedTo(
         about(advice(at, detail), 'foreign role claims', config),
         [
           end(named, AUTH_CONFIG.spec.awsSts.roleMappings, 'asks for the claims'),
-          ...(front.config === undefined ? [] : [issuingEnd(front, 'issues the tokens')]),
+          ...(front.config === undefined && isHere ? [] : [issuingEnd(front, 'issues the tokens')]),
         ],
         () => [foreignRolesCause(config)],
       )
+      if (!isHere) return
     }
   },
   examples: {
@@ -182,6 +192,18 @@ export const roleMappingClaimAvailable = defineRule({
         ],
         findings: [
           'spec.outgoingAuth.backends[aws].externalAuthConfigRef.name: MCPExternalAuthConfig "aws" asks for "groups", which tokens issued here lack: no mapping matches, nobody gets a role; they have sub, name, email, client_id, scp',
+        ],
+      },
+      {
+        title: 'a backend that joins later',
+        kind: 'MCPServerEntry',
+        value: joiningAs('aws'),
+        others: [
+          gateway('vmcp', { authServerConfig: authServer('okta') }),
+          mappedConfig('aws', { roleMappings: [{ roleArn: ADMIN, claim: 'admins' }] }),
+        ],
+        findings: [
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" asks for "groups", which tokens that VirtualMCPServer "vmcp" issues lack: no mapping matches, nobody gets a role; they have sub, name, email, client_id, scp',
         ],
       },
       {

@@ -1,6 +1,11 @@
 import { about, advice, defineRule, end, nameText, relatedTo, shortQuote } from '../../rule/index.ts'
 import { agent, partner, without } from '../../kinds/embedded-auth-server/examples.ts'
-import { MCPExternalAuthConfig, MCPRemoteProxy, VirtualMCPServer } from '../../kinds/schemas.ts'
+import {
+  MCPExternalAuthConfig,
+  MCPRemoteProxy,
+  MCPServerEntry,
+  VirtualMCPServer,
+} from '../../kinds/schemas.ts'
 import {
   AUTH_CONFIG,
   type AuthConfig,
@@ -19,7 +24,9 @@ import {
   sessionRemedy,
   signingProxy,
   unfitSessionName,
+  isCaller,
   usedBehind,
+  joiningAs,
 } from '../index.ts'
 
 const READER = 'arn:aws:iam::123456789012:role/reader'
@@ -40,8 +47,8 @@ const withoutLogin = { ...without(authServer(), 'upstreamProviders'), delegateCl
 
 export const sessionNameClaimAvailable = defineRule({
   id: 'session-name-claim-available',
-  on: [MCPExternalAuthConfig, VirtualMCPServer, MCPRemoteProxy],
-  needs: ['awsSts', 'authServerConfig', 'authServerRef'],
+  on: [MCPExternalAuthConfig, VirtualMCPServer, MCPRemoteProxy, MCPServerEntry],
+  needs: ['awsSts', 'authServerConfig', 'externalAuthConfigRef'],
   reads: [...REACHED_KINDS, 'VirtualMCPServer'],
   severity: 'warning',
   summary:
@@ -78,15 +85,19 @@ export const sessionNameClaimAvailable = defineRule({
       const found = unfitSessionName(awsSts, front.server)
       if (found === undefined) continue
       const named = authConfigNamed(config)
-      const problem = found.isLacking
-        ? 'which tokens of the embedded server lack'
-        : 'which is not a string in tokens of the embedded server'
+      const isHere = isCaller(front, self)
+      const tokens = `tokens of ${isHere ? 'the embedded server' : nameText(front.caller)}`
+      const problem = found.isLacking ? `which ${tokens} lack` : `which is not a string in ${tokens}`
       const detail = `sessionNameClaim of ${nameText(named)} is ${shortQuote(found.claim)}, ${problem}: every call fails; ${sessionRemedy(front.server)}`
       yield relatedTo(
         about(advice(at, detail), 'foreign session name', config),
-        [end(named, AUTH_CONFIG.spec.awsSts.sessionNameClaim, 'asks for the claim')],
+        [
+          end(named, AUTH_CONFIG.spec.awsSts.sessionNameClaim, 'asks for the claim'),
+          ...(isHere ? [] : [issuingEnd(front, 'issues the tokens')]),
+        ],
         () => [foreignSessionCause(config)],
       )
+      if (!isHere) return
     }
   },
   examples: {
@@ -163,6 +174,18 @@ export const sessionNameClaimAvailable = defineRule({
         ],
         findings: [
           'spec.authServerConfig: sessionNameClaim of MCPExternalAuthConfig "aws" is "upn", which tokens of the embedded server lack: every call fails; use sub or email',
+        ],
+      },
+      {
+        title: 'a backend that joins later',
+        kind: 'MCPServerEntry',
+        value: joiningAs('aws'),
+        others: [
+          gateway('vmcp', { authServerConfig: authServer('okta') }),
+          mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'preferred_username' }),
+        ],
+        findings: [
+          'spec.externalAuthConfigRef.name: sessionNameClaim of MCPExternalAuthConfig "aws" is "preferred_username", which tokens of VirtualMCPServer "vmcp" lack: every call fails; use sub or email',
         ],
       },
       {

@@ -1,22 +1,31 @@
-import { defineRule } from '../../../rule/index.ts'
+import { about, advice, defineRule, end, nameText, relatedTo } from '../../rule/index.ts'
+import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
 import {
+  AUTH_CONFIG,
+  authConfigNamed,
   backend,
   exchangeConfig,
   exchangedAgain,
+  exchangedBefore,
+  exchangedTwice,
+  type Gateway,
+  gateway,
+  GATEWAY,
   gatewayOf,
   headerConfig,
   inline,
   REACHED_KINDS,
   repeated,
   type SecondExchange,
-} from '../../../relations/index.ts'
-import { VirtualMCPServer } from '../schema.ts'
+  WORKLOAD,
+  workload,
+} from '../index.ts'
 
 export const backendTokenExchangedOnce = defineRule({
   id: 'backend-token-exchanged-once',
   formerIds: ['backend-exchange-not-repeated'],
-  on: VirtualMCPServer,
-  reads: REACHED_KINDS,
+  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
+  reads: ['VirtualMCPServer', ...REACHED_KINDS],
   severity: 'warning',
   summary:
     'Where vMCP exchanges the token for a backend, the proxy of the backend does not exchange it again.',
@@ -34,24 +43,56 @@ export const backendTokenExchangedOnce = defineRule({
     },
     'decision 3',
   ],
-  *check(gateway, { path, cluster }) {
-    for (const again of exchangedAgain(gateway, cluster))
-      yield repeated(again, { detail: detailOf(again), otherwise: path.spec.outgoingAuth })
+  *check(resource, { cluster, self }) {
+    if (self.kind === 'VirtualMCPServer') {
+      for (const again of exchangedAgain(resource as Gateway, cluster))
+        yield repeated(again, { detail: detailOf(again), otherwise: GATEWAY.spec.outgoingAuth })
+      return
+    }
+    const first = exchangedBefore(resource, self, cluster)
+    if (first === undefined) return
+    const named = authConfigNamed(first.config)
+    const remedy =
+      first.at === undefined
+        ? 'name the configuration in its `backends` (source inline) only'
+        : 'remove this reference'
+    const detail = `${nameText(first.gateway)} exchanges the token before, and the second exchange may be refused; ${remedy}`
+    yield relatedTo(
+      about(
+        advice(WORKLOAD.spec.externalAuthConfigRef, detail),
+        exchangedTwice(first.isSame),
+        first.gateway.name,
+      ),
+      [end(named, AUTH_CONFIG.spec.type, 'exchanges the token')],
+    )
   },
   examples: {
     valid: [
       {
         title: 'an entry, which has no proxy',
+        kind: 'VirtualMCPServer',
         value: gatewayOf(),
         others: [backend('jira', 'jira', 'MCPServerEntry'), exchangeConfig('jira')],
       },
       {
         title: 'named here, and not in the workload',
+        kind: 'VirtualMCPServer',
         value: gatewayOf({ outgoingAuth: inline({ jira: 'jira' }) }),
         others: [backend('jira'), exchangeConfig('jira')],
       },
       {
+        title: 'a workload that joins a VirtualMCPServer with another strategy for it',
+        kind: 'MCPServer',
+        value: workload('jira', 'tools'),
+        others: [
+          exchangeConfig('jira'),
+          headerConfig('key'),
+          gateway('vmcp', { outgoingAuth: inline({ example: 'key' }) }),
+        ],
+      },
+      {
         title: 'a workload that does something else itself',
+        kind: 'VirtualMCPServer',
         value: gatewayOf({ outgoingAuth: inline({ jira: 'jira' }) }),
         others: [backend('jira', 'key'), exchangeConfig('jira'), headerConfig('key')],
       },
@@ -59,6 +100,7 @@ export const backendTokenExchangedOnce = defineRule({
     invalid: [
       {
         title: 'by one configuration here, and by another in the workload',
+        kind: 'VirtualMCPServer',
         value: gatewayOf({ outgoingAuth: inline({ wiki: 'wiki' }) }),
         others: [
           backend('wiki', 'second', 'MCPRemoteProxy'),
@@ -71,6 +113,7 @@ export const backendTokenExchangedOnce = defineRule({
       },
       {
         title: 'discovered: the reference of the workload counts for both',
+        kind: 'VirtualMCPServer',
         value: gatewayOf(),
         others: [backend('jira', 'jira'), exchangeConfig('jira')],
         findings: [
@@ -78,7 +121,30 @@ export const backendTokenExchangedOnce = defineRule({
         ],
       },
       {
+        title: 'a workload that joins later',
+        kind: 'MCPRemoteProxy',
+        value: workload('jira', 'tools'),
+        others: [exchangeConfig('jira'), gateway('vmcp')],
+        findings: [
+          'spec.externalAuthConfigRef: VirtualMCPServer "vmcp" exchanges the token before, and the second exchange may be refused; name the configuration in its `backends` (source inline) only',
+        ],
+      },
+      {
+        title: 'a workload that joins, with a configuration of its own',
+        kind: 'MCPServer',
+        value: workload('second', 'tools'),
+        others: [
+          exchangeConfig('jira'),
+          exchangeConfig('second'),
+          gateway('vmcp', { outgoingAuth: inline({ example: 'jira' }) }),
+        ],
+        findings: [
+          'spec.externalAuthConfigRef: VirtualMCPServer "vmcp" exchanges the token before, and the second exchange may be refused; remove this reference',
+        ],
+      },
+      {
         title: 'inline: the same configuration here and in the workload',
+        kind: 'VirtualMCPServer',
         value: gatewayOf({ outgoingAuth: inline({ wiki: 'wiki' }) }),
         others: [backend('wiki', 'wiki', 'MCPRemoteProxy'), exchangeConfig('wiki')],
         findings: [
