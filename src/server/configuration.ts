@@ -184,6 +184,10 @@ export function checkTogether(configuration: ServerConfiguration): void {
     throw new UsageError(
       '--check-secrets tells whoever reaches the port which Secrets exist: name the CAs of API servers with --client-ca FILE, or write --check-secrets=any-caller',
     )
+  if (configuration['client-names'].length > 0 && configuration['client-ca'] === '')
+    throw new UsageError(
+      '--client-names has no effect without the CAs of client certificates: give --client-ca FILE',
+    )
   if (configuration.reports && configuration['local-cluster'] !== '')
     throw new UsageError(
       '--local-cluster removes all that it writes, and keeps no reports: leave --reports out',
@@ -194,6 +198,18 @@ export function checkTogether(configuration: ServerConfiguration): void {
     throw new UsageError(
       '--service-account-audience has no effect with --defaults off: leave one of them out',
     )
+}
+
+/** Throws UsageError when a setting needs a cluster; for a server that knows none. */
+export function checkWithoutCluster(configuration: ServerConfiguration): void {
+  if (configuration.reports) throw new UsageError('--reports writes to a cluster: give --kubeconfig FILE')
+  const reading = {
+    'check-secrets': configuration['check-secrets'] !== 'off',
+    'check-config-maps': configuration['check-config-maps'],
+    'watch-namespaces': configuration['watch-namespaces'].length > 0,
+  }
+  for (const [flag, isSet] of Object.entries(reading))
+    if (isSet) throw new UsageError(`--${flag} reads a cluster: give --kubeconfig FILE`)
 }
 
 /** A memory budget in bytes: `megabytes` or, if they are 0, a share of the heap limit. */

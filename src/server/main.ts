@@ -10,7 +10,13 @@ import { buildProbes, buildWebhook, type Parts, secureOptions } from './app.ts'
 import { openArming } from './open-arming.ts'
 import { Bodies } from './bodies.ts'
 import { ConfigurationFile } from './configuration-file.ts'
-import { checkTogether, memoryBudget, SERVER_FLAGS, type ServerConfiguration } from './configuration.ts'
+import {
+  checkTogether,
+  checkWithoutCluster,
+  memoryBudget,
+  SERVER_FLAGS,
+  type ServerConfiguration,
+} from './configuration.ts'
 import { helpLines, readFlags, UsageError } from '../configuration/flags.ts'
 import { latestJudge } from './latest-judge.ts'
 import { CLI, EXAMPLES, LocalCluster, quoted } from './local-cluster.ts'
@@ -113,8 +119,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   const readsFile = configuration['config-file'] !== '' && role !== 'leader'
   if (readsFile) await chosen.open()
   const connection = await openConnection(configuration)
-  if (configuration.reports && connection === undefined)
-    throw new UsageError('--reports writes to a cluster: give --kubeconfig FILE')
+  if (connection === undefined) checkWithoutCluster(configuration)
   // The leader judges no objects, so it needs no cache.
   const cluster =
     connection === undefined || role === 'leader'
