@@ -59,6 +59,7 @@ import { readFlags } from '../src/configuration/flags.ts'
 import { SERVER_FLAGS } from '../src/server/configuration.ts'
 import { calledNames, servingNames } from '../src/server/names.ts'
 import { clientConfigOf, openArming } from '../src/server/open-arming.ts'
+import { ClientAuthorities } from '../src/server/open-serving.ts'
 import {
   authoritiesIn,
   certificatesIn,
@@ -1796,6 +1797,39 @@ t.test('clients are judged by their certificate', async (t) => {
   t.equal(problemWithClientAuthorities(root.certificate), undefined)
   t.equal(problemWithClientAuthorities('x'), 'no certificate in PEM')
   t.equal(problemWithClientAuthorities(good.certificate), 'one of the certificates is not that of a CA')
+})
+
+t.test('the CAs of clients are read again, and stay while the file is wrong', async (t) => {
+  const file = join(t.testdir({ 'ca.crt': root.certificate }), 'ca.crt')
+  const lines: unknown[] = []
+  const logger = {
+    info: (...said: unknown[]) => lines.push(said),
+    error: (...said: unknown[]) => lines.push(said),
+  }
+  const clients = await ClientAuthorities.open(file, logger)
+  const both = root.certificate + stranger.certificate
+  const rows: [content: string | undefined, inUse: string, line: RegExp | undefined][] = [
+    [root.certificate, root.certificate, undefined],
+    ['x', root.certificate, /--client-ca: .*: no certificate in PEM.*the CAs in use stay/],
+    ['y', root.certificate, undefined],
+    [undefined, root.certificate, /--client-ca: .* does not exist.*the CAs in use stay/],
+    [good.certificate, root.certificate, /not that of a CA.*the CAs in use stay/],
+    [both, both, /other CAs are in use/],
+    ['x', both, /no certificate in PEM.*the CAs in use stay/],
+    [stranger.certificate, stranger.certificate, /other CAs are in use/],
+  ]
+  for (const [content, inUse, line] of rows) {
+    if (content === undefined) rmSync(file)
+    else writeFileSync(file, content)
+    const before = clients?.tls.ca
+    t.equal(await clients?.check(), before !== inUse)
+    t.equal(clients?.tls.ca, inUse)
+    t.match(JSON.stringify(lines.splice(0)), line ?? /^\[\]$/)
+  }
+  await t.rejects(ClientAuthorities.open(`${file}.other`, logger), {
+    message: /^--client-ca: .* does not exist$/,
+  })
+  t.equal(await ClientAuthorities.open('', logger), undefined)
 })
 
 t.test('what a replica serves is what the bundle trusts, over TLS', async (t) => {

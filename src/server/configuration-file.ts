@@ -10,7 +10,7 @@ import type { Release } from '../release/index.ts'
 import { errorMessage } from '../rule/index.ts'
 import type { ServerConfiguration } from './configuration.ts'
 
-/** Milliseconds between two reads of the file; kubelets update a ConfigMap in a pod within about a minute. */
+/** Milliseconds between two reads of a file; kubelets update a ConfigMap in a pod within about a minute. */
 const EVERY = 10_000
 
 /** The state of the configuration file, for metrics. */
@@ -76,10 +76,7 @@ export class ConfigurationFile {
 
   /** Keeps reading the file until the signal aborts; calls `onChange` when the settings have changed. Never rejects. */
   async keepReading(signal: AbortSignal, onChange: () => void): Promise<void> {
-    while (!signal.aborted) {
-      await sleep(EVERY, undefined, { signal, ref: false }).catch(() => undefined)
-      if (await this.check()) onChange()
-    }
+    await keepChecking(() => this.check(), signal, onChange)
   }
 
   /** Reads the file; true when the settings have changed, also because an exemption has expired. Never rejects. */
@@ -138,5 +135,17 @@ export class ConfigurationFile {
   #choose(): Settings {
     const chosen = chosenSettings(this.#flags, this.#configuration, this.#now())
     return { ...chosen, mode: this.#flags.mode }
+  }
+}
+
+/** Checks a file regularly until the signal aborts; calls `onChange` when `check` answers that it has changed. */
+export async function keepChecking(
+  check: () => Promise<boolean>,
+  signal: AbortSignal,
+  onChange: () => void,
+): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(EVERY, undefined, { signal, ref: false }).catch(() => undefined)
+    if (await check()) onChange()
   }
 }

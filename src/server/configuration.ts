@@ -91,7 +91,7 @@ export const SERVER_FLAGS = {
     ROTATION.propagation / 1_000,
   ),
   'client-ca': text(
-    'PEM file of the CAs of client certificates; without it no certificate is asked for',
+    'PEM file of the CAs of client certificates, read again when it changes; without it no certificate is asked for',
     'FILE',
     '',
   ),

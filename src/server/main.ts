@@ -23,7 +23,7 @@ import { CLI, EXAMPLES, LocalCluster, quoted } from './local-cluster.ts'
 import { logDestination, openLog } from './log-destination.ts'
 import { createMetrics } from './metrics.ts'
 import { type OpenClusterCache, openClusterCache, openConnection } from './open-cluster.ts'
-import { clientOptions, openServing } from './open-serving.ts'
+import { ClientAuthorities, openServing } from './open-serving.ts'
 import type { Serving, ServingState } from './serving.ts'
 import { mayServe } from './trust-loop.ts'
 import { errorMessage } from '../rule/index.ts'
@@ -133,7 +133,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   if (serving !== undefined) metrics.serving(() => stateOf(serving, role))
   const arming = openArming(configuration, connection, serving, logger)
   if (arming !== undefined) metrics.arming(() => arming.state)
-  const tls = await clientOptions(configuration['client-ca'])
+  const clients = await ClientAuthorities.open(configuration['client-ca'], logger)
   const gate = clientGate({ subjects: configuration['client-names'] })
   const bodies = new Bodies(memoryBudget(configuration['body-memory'], 0.1))
   metrics.bodies(bodies)
@@ -180,12 +180,23 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   }
   const probes = buildProbes(parts, whyNotReady)
   const probeUrl = `http://${await listen(probes, configuration, 'probe-port')}`
-  const webhook = answers && buildWebhook(parts, await answers.first(), tls && { tls, gate })
-  answers?.onNext((pair) => {
-    const server = webhook?.server as unknown as TlsServer
-    server.setSecureContext({ ...secureOptions(pair), ...tls })
+  let pair = await answers?.first()
+  const webhook = pair && buildWebhook(parts, pair, clients && { tls: clients.tls, gate })
+  const serveLatest = () => {
+    const server = webhook?.server as TlsServer | undefined
+    if (pair !== undefined) server?.setSecureContext({ ...secureOptions(pair), ...clients?.tls })
+  }
+  answers?.onNext((next) => {
+    pair = next
+    serveLatest()
     logger.info({}, 'certificates: serving another one')
   })
+  if (webhook !== undefined)
+    void clients?.keepReading(ended.signal, () => {
+      serveLatest()
+      // Open connections keep the outcome of their handshake, which was by the CAs before.
+      webhook.server.closeIdleConnections()
+    })
   const url = webhook && `https://${await listen(webhook, configuration, 'port')}`
   listening = true
   listeningSince = performance.now()

@@ -85,6 +85,20 @@ await withApiServer(root, async (t, plain) => {
     await first.stop()
   })
 
+  await t.test('a CA that is added to the file is known within seconds', async (t) => {
+    const next = await makeAuthority('next clients', { now: Date.now(), lifetime: 60 * 60 * 1_000 })
+    const nextClient = await clientCertificate(next, 'kube-apiserver')
+    const server = await start(t, 'kube-apiserver', await freePort())
+    t.match(await ask(server, nextClient), { status: 403, body: /is not accepted/ })
+    writeFileSync(join(folder, 'client-ca.crt'), authority.certificate + next.certificate)
+    await waitFor(async () => (await ask(server, nextClient)).status === 404, {
+      seconds: 30,
+      what: 'the CA to be read',
+    })
+    t.match(await ask(server, client), { status: 404 })
+    await server.stop()
+  })
+
   const rows = [
     ['a certificate for another name', presenting, 'somebody', known, ANOTHER_NAME],
     ['no user for this host and port', presenting, 'kube-apiserver', await freePort(), REQUIRED],
