@@ -533,6 +533,24 @@ function chartTests(): void {
     )
   })
 
+  t.test(
+    'pipelines read what the webhook reads, by a role that the chart never makes or removes',
+    async (t) => {
+      const [check, view] = ['check', 'view'].map(
+        (name) => parse(read(`deploy/rbac/${name}.yaml`)) as Manifest,
+      )
+      t.strictSame(check?.rules, view?.rules)
+      for (const values of [{}, EVERYTHING])
+        t.notOk(rendered(values).objects.some(({ metadata }) => metadata.name === check?.metadata.name))
+      for (const page of ['cluster', 'pipelines'])
+        t.strictSame(
+          read(`docs/${page}.md`).match(/(?<=--clusterrole=)[\w-]+/g),
+          [check?.metadata.name],
+          page,
+        )
+    },
+  )
+
   /** What the roles that are bound to an account grant. */
   const rights = (objects: readonly Manifest[], account: string) =>
     objects

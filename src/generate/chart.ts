@@ -7,7 +7,7 @@ import type { SchemaNode } from '../shape/index.ts'
 import { crds } from './crds.ts'
 import type { GeneratedFile } from './generated-file.ts'
 import { code, GENERATED, page, table } from './markdown.ts'
-import { rbac } from './rbac.ts'
+import { serverRoles } from './rbac.ts'
 
 const CHART = 'deploy/helm/vmcp-admission'
 
@@ -16,7 +16,7 @@ const CHART = 'deploy/helm/vmcp-admission'
  * severity settings, and the README.
  */
 export function* chart(): Iterable<GeneratedFile> {
-  for (const { path, text } of rbac()) {
+  for (const { path, text } of serverRoles()) {
     yield {
       path: path.replace('deploy', `${CHART}/files`),
       text: text.replaceAll(DEFAULT_API_GROUP, 'API_GROUP'),
