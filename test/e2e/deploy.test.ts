@@ -147,6 +147,12 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
       )
       t.match(named?.spec.template.metadata.labels, { 'app.kubernetes.io/name': leader })
     }
+    const unarmed = setArguments({ 'certificates.mode': 'files', 'arming.enabled': false })
+    const { stdout } = run('install', 'vmcp-admission', CHART, '--dry-run=server', ...unarmed)
+    t.match(
+      stdout,
+      /also before `helm uninstall`, which leaves these two:\n\n {4}kubectl delete validatingwebhookconfiguration,mutatingwebhookconfiguration vmcp-admission\n/,
+    )
   })
 
   await t.test('it is installed once in a cluster, upgraded and uninstalled', async (t) => {

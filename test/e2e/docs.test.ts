@@ -118,7 +118,7 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
     await shell(`helm uninstall vmcp-admission -n ${NAMESPACE}`)
     await must('kubectl delete validatingwebhookconfiguration,mutatingwebhookconfiguration --all')
     await must(
-      `kubectl -n ${NAMESPACE} delete secret/vmcp-admission-ca lease/vmcp-admission --ignore-not-found`,
+      `kubectl -n ${NAMESPACE} delete --ignore-not-found secret/vmcp-admission-ca lease/vmcp-admission lease/vmcp-admission-reports`,
     )
   }
   const install = async () => {
