@@ -879,9 +879,11 @@ function chartTests(): void {
       { name: 'probe', containerPort: 8080, protocol: 'TCP' },
     ])
     for (const { policyTypes } of policies(everything)) t.strictSame(policyTypes, ['Ingress', 'Egress'])
-    const [monitored] = rendered(MONITOR).objects.filter(
-      ({ metadata }) => metadata.name === 'vmcp-admission-metrics',
-    )
+    const monitor = rendered(MONITOR)
+    const [monitored] = monitor.objects.filter(({ metadata }) => metadata.name === 'vmcp-admission-metrics')
+    t.notMatch(monitor.text, /jobLabel|relabel/, 'so `job` is the name of the Service')
+    const jobs = read('deploy/helm/vmcp-admission/files/dashboard.json').match(/(?<=\bjob=\\")[^\\]+/g)
+    t.strictSame(new Set(jobs), new Set([monitored?.metadata.name]))
     for (const { spec } of [webhookOf(objects), leaderOf(objects)])
       t.match(spec.template.metadata.labels, monitored?.spec.selector, 'Prometheus finds both')
     t.strictSame(
