@@ -148,6 +148,7 @@ async function action(t: Test, url: string): Promise<void> {
       /^::error file=/m,
     ],
     ['wrong usage', linux, { args: '--nope' }, 2, /there is no flag --nope/],
+    ['a quote that is not closed', linux, { paths: "deploy team's/" }, 2, /unmatched single quote/],
     ['a file that is not there', linux, { paths: 'missing' }, 3, /missing/],
     ['a release that there is not', linux, { version: '9.9.9' }, 22, /404/],
     ['a damaged release', linux, { version: '6.6.6' }, 1, /FAILED/],
