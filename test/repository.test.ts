@@ -134,6 +134,8 @@ t.test('npm version writes a version everywhere, and its notes come from the cha
   t.match(chart, { version: '7.8.9', appVersion: '7.8.9' })
   t.match(said('deploy/install.yaml'), /image: "?vmcp-admission:7\.8\.9/)
   t.match(said('docs/gitops.md'), /targetRevision: v7\.8\.9/)
+  t.match(said('docs/support.md'), /release\.yaml@refs\/tags\/v7\.8\.9\n/)
+  t.match(said('docs/image.md'), /--build-arg VERSION=7\.8\.9 /)
   t.match(said('CHANGELOG.md'), /\n## Unreleased\n\n## 7\.8\.9 - \d{4}-\d\d-\d\d\n\n###/)
 
   writeFileSync(join(clone, 'docs/install.md'), said('docs/install.md').replace('ref=v7.8.9', 'ref=v7.8.8'))

@@ -13,12 +13,12 @@ const FILES = [
 ]
 
 /**
- * Matches the version of the program in `FILES`: in the lock file, in Chart.yaml, and in labels, images, URLs of
- * release files and Git tags.
+ * Matches the version of the program in `FILES`: in the lock file, in Chart.yaml, and in labels, arguments of builds,
+ * images, URLs of release files and Git tags.
  */
 const PLACE =
   // eslint-disable-next-line redos/no-vulnerable -- reads only files of this repository.
-  /(?<="name": "vmcp-admission",\s+"version": "|^(?:version|appVersion): '?|app\.kubernetes\.io\/version: "?|vmcp-admission[-:]|vmcp-admission[@#]v|releases\/download\/v|\brev: v|\bref=v|\b(?:ref|targetRevision): v)\d+\.\d+\.\d+(?:-(?!linux)[a-z\d]+(?:\.\d+)*)?/gm
+  /(?<="name": "vmcp-admission",\s+"version": "|^(?:version|appVersion): '?|app\.kubernetes\.io\/version: "?|vmcp-admission[-:]|vmcp-admission[@#]v|releases\/download\/v|refs\/tags\/v|\bVERSION=|\brev: v|\bref=v|\b(?:ref|targetRevision): v)\d+\.\d+\.\d+(?:-(?!linux)[a-z\d]+(?:\.\d+)*)?/gm
 
 const UNRELEASED = '## Unreleased\n'
 
