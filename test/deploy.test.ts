@@ -437,6 +437,11 @@ function chartTests(): void {
           'schema-enum:spec.outgoingAuth.backends=off',
         ],
         'schema-minLength:spec.awsSts.roleMappings.claim=off',
+        'schema-minLength:spec.awsSts.roleMappings[].claim=off',
+        'schema-minLength:spec.awsSts.roleMappings[].claims=off',
+        'upstream-oidc-client-id-configured:upstreamProviders[].oidcConfig.clientId=off',
+        'upstream-oidc-client-id-configured:upstreamProviders.oidcConfig.client=off',
+        'schema-enum:oidcConfig=off',
         'schema-required:spec.embeddedAuthServer.storage.redis.aclUserConfig.usernameSecretRef=off',
       ]
       const refusedByServer = settings.filter(

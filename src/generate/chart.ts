@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { isMap, isScalar, parseDocument, stringify, type YAMLMap } from 'yaml'
 import { ConfigurationSchema } from '../configuration/file-schema.ts'
 import { DEFAULT_API_GROUP, KINDS } from '../kinds/index.ts'
+import { EmbeddedAuthServer } from '../kinds/schemas.ts'
 import { ALL_IDS, FIXED, FORMER_IDS } from '../engine/index.ts'
 import type { SchemaNode } from '../shape/index.ts'
 import { crds } from './crds.ts'
@@ -35,8 +36,10 @@ export function* chart(): Iterable<GeneratedFile> {
  */
 function severities(): GeneratedFile {
   const paths = new Map<string, boolean>()
-  for (const { schema } of KINDS) {
-    for (const [path, isOpen] of pathsIn(schema, '')) paths.set(path, isOpen || paths.get(path) === true)
+  // docs/fields.md lists the fields of an embedded authorization server once, so a path may also begin there.
+  for (const schema of [...KINDS.map((kind) => kind.schema), EmbeddedAuthServer]) {
+    for (const [path, isOpen] of pathsIn(schema, ''))
+      if (path !== '') paths.set(path, isOpen || paths.get(path) === true)
   }
   const listed = (isOpen: boolean) =>
     [...paths].flatMap(([path, open]) => (open === isOpen ? [path] : [])).sort()

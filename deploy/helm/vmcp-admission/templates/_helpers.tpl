@@ -249,7 +249,7 @@ its form. The path is known as far as its fields are, and what follows must be w
 {{- if regexMatch "\\[[0-9]+\\]" $path -}}
 {{- fail (printf "severities: '%s': leave list indexes out, as in spec.list.field" .severity) -}}
 {{- end -}}
-{{- $steps := regexReplaceAll "\\[[^\\]]*\\]" $path ".<name>" | splitList "." -}}
+{{- $steps := regexReplaceAll "\\[[^\\]]*\\]" ($path | replace "[]" "") ".<name>" | splitList "." -}}
 {{- $reached := "" -}}
 {{- range $i, $_ := $steps -}}
 {{- $prefix := join "." (slice $steps 0 (add1 $i)) -}}
