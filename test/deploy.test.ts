@@ -459,7 +459,8 @@ function chartTests(): void {
       if (known.length === 0 || at.endsWith('resources')) return [at]
       // Other charts share the globals.
       t.equal(schema.additionalProperties, at === 'global' ? undefined : false, at)
-      t.strictSame(Object.keys(value as object).sort(), known.sort(), at)
+      const ofParent = at === '' ? ['enabled'] : []
+      t.strictSame([...ofParent, ...Object.keys(value as object)].sort(), known.sort(), at)
       return Object.entries(value as object).flatMap(([key, inner]) =>
         leaves(inner, schema.properties?.[key] ?? {}, at === '' ? key : `${at}.${key}`),
       )
@@ -482,6 +483,23 @@ function chartTests(): void {
       ])
       t.not(changed, without, path)
     })
+  })
+
+  t.test('a chart above may have it under a condition', async (t) => {
+    const dependency = { name: 'vmcp-admission', version: '>=0', condition: 'vmcp-admission.enabled' }
+    const parent = { apiVersion: 'v2', name: 'parent', version: '1.0.0', dependencies: [dependency] }
+    const folder = t.testdir({
+      'Chart.yaml': JSON.stringify(parent),
+      charts: { 'vmcp-admission': t.fixture('symlink', CHART) },
+    })
+    for (const enabled of [true, false]) {
+      const { status, stdout, stderr } = helm([
+        ...['template', 'parent', folder],
+        ...setArguments({ 'vmcp-admission.enabled': enabled, 'vmcp-admission.mode': 'warn' }),
+      ])
+      t.equal(status, 0, stderr)
+      t.equal(stdout.includes('--mode=warn'), enabled)
+    }
   })
 
   t.test('arguments are flags of the server', async (t) => {
