@@ -660,7 +660,7 @@ t.test(
     }
     const report = { apiVersion: 'openreports.io/v1alpha1', plural: 'reports' }
     const reports = `/apis/openreports.io/v1alpha1/namespaces/team/reports`
-    const labelled = 'labelSelector=app.kubernetes.io%2Fmanaged-by%3Dkeeper'
+    const labelled = String(new URLSearchParams({ labelSelector: 'app.kubernetes.io/managed-by=keeper' }))
     const html: Answer = (response) => void response.writeHead(502).end('<html>bad gateway</html>')
     type Call = (connection: ClusterConnection) => Promise<unknown>
     const of = (connection: ClusterConnection) => connection.registrations('system')
