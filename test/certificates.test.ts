@@ -1922,7 +1922,8 @@ t.test('who writes the webhook configurations, and what they say, by the flags',
     const ended = new AbortController()
     const arming = opened(['--arming', 'on', '--namespace', 'vmcp', ...given], connection)
     const run = arming?.run(ended.signal)
-    const applied = () => requests.find((each) => /^PATCH .*validatingwebhookconfigurations.*force=true/.test(each))
+    const applied = () =>
+      requests.find((each) => /^PATCH .*validatingwebhookconfigurations.*force=true/.test(each))
     await until('a pass', () => (writes ? applied() : requests.some((each) => each.startsWith('GET'))))
     ended.abort()
     await run
