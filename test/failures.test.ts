@@ -1770,6 +1770,20 @@ t.test('what a rule says, by release', async (t) => {
     ],
     [
       gatewayWorld,
+      withOwnKey('MCPServerEntry', { type: 'xaa', xaa: XAA }),
+      'newer-subject-provider-exists',
+      { none: undefined, '0.63': undefined },
+    ],
+    [
+      gatewayWorld,
+      both(withOwnKey('MCPServerEntry', { type: 'xaa', xaa: XAA }), (w) => {
+        E(w).upstreamProviders.push(GITHUB)
+      }),
+      'newer-subject-provider-exists',
+      { none: undefined, '0.63': /chooses none of several providers, so no call gets a token/ },
+    ],
+    [
+      gatewayWorld,
       passing('authorization'),
       'passthrough-header-allowed',
       { none: NOT_STARTED, '0.42': /: warning: .*: from release 0\.43 on/, '0.43': NOT_STARTED },

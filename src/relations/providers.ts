@@ -102,7 +102,7 @@ export const configEnd = (config: string, { field, provider }: Unserved): Relate
     : end(authConfigNamed(config), pathTo(['spec', ...field.split('.')]), `names ${shortQuote(provider)}`)
 
 /** Points to the upstream providers of a VirtualMCPServer, or says that it has no authorization server. */
-export function gatewayEnd(gateway: ObjectName, { reason }: Unserved): Related {
+export function gatewayEnd(gateway: ObjectName, { reason }: Pick<Unserved, 'reason'>): Related {
   const at = GATEWAY.spec.authServerConfig
   return reason === 'no authorization server'
     ? end(gateway, at, 'has no `authServerConfig`')

@@ -1,13 +1,19 @@
 import {
+  about,
   aboutEach,
   advice,
+  type Cluster,
   defineRule,
   end,
+  type FieldError,
+  nameText,
   namesText,
   type ObjectName,
   relatedTo,
   shortQuote,
-} from '../../../rule/index.ts'
+  type Thing,
+} from '../../rule/index.ts'
+import { MCPRemoteProxy, MCPServer, MCPServerEntry, VirtualMCPServer } from '../../kinds/schemas.ts'
 import {
   agreedProvider,
   AUTH_CONFIG,
@@ -15,27 +21,35 @@ import {
   authServer,
   backend,
   configsReached,
+  discoverersOf,
   exchangeConfig,
   exchangeConfigWritten,
   firstProvider,
+  type Gateway,
   gateway,
+  GATEWAY,
   gatewayOf,
+  getAuthConfig,
+  groupOf,
   inline,
+  joiningAs,
   knowsReachers,
   leavesSubjectProvider,
   providersOf,
   REACHED_KINDS,
   sourceOf,
-} from '../../../relations/index.ts'
-import { VirtualMCPServer } from '../schema.ts'
+  type Workload,
+  WORKLOAD,
+} from '../index.ts'
 
 export const subjectProviderChosen = defineRule({
   id: 'subject-provider-chosen',
-  on: VirtualMCPServer,
-  needs: ['authServerConfig'],
+  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy, MCPServerEntry],
+  needs: ['authServerConfig', 'externalAuthConfigRef'],
   reads: ['VirtualMCPServer', ...REACHED_KINDS],
   severity: 'warning',
-  summary: 'A token exchange that existed before its VirtualMCPServer says whose token it exchanges.',
+  summary:
+    'A token exchange that existed before a VirtualMCPServer reached it says whose token it exchanges.',
   why: 'With source inline the first provider of this VirtualMCPServer decides it. With source discovered, operator releases choose none: until `subjectProviderName` is written, by you or by the mutating webhook when the configuration is applied again, vMCP exchanges the JWT that it issued itself.',
   failure: {
     symptom:
@@ -51,10 +65,16 @@ export const subjectProviderChosen = defineRule({
     },
     'decision 25',
   ],
-  *check(value, { path, cluster, old }) {
+  *check(resource, { cluster, self, old }) {
+    if (self.kind !== 'VirtualMCPServer') {
+      const found = joining(resource, old(), self, cluster)
+      if (found !== undefined) yield found
+      return
+    }
+    const value = resource as Gateway
     const provider = firstProvider(value)
     if (provider === undefined || !knowsReachers(cluster)) return
-    const before = old()
+    const before = old() as Gateway | undefined
     const isKept = before !== undefined && firstProvider(before) === provider
     const kept = new Set(isKept ? configsReached(before, cluster).map(({ config }) => config) : [])
     const providers = new Set(providersOf(value.spec, 'authServerConfig')?.names)
@@ -72,43 +92,46 @@ export const subjectProviderChosen = defineRule({
     if (decided.size === 0) return
     const names = namesText([...decided.values()])
     const detail = isDiscovered
-      ? `set \`subjectProviderName\`, such as ${shortQuote(provider)}, in ${names}: until then vMCP exchanges its own JWT, which identity providers refuse`
+      ? unchosenText(provider, names)
       : `vMCP exchanges the token of the first provider, ${shortQuote(provider)}; to choose another, set \`subjectProviderName\` in ${names}`
-    const warning = aboutEach(advice(path.spec.authServerConfig.upstreamProviders, detail), () =>
+    const warning = aboutEach(advice(GATEWAY.spec.authServerConfig.upstreamProviders, detail), () =>
       Array.from(decided.keys(), (config) => ['subject-provider-chosen', config, provider] as const),
     )
-    const at = AUTH_CONFIG.spec.tokenExchange.subjectProviderName
-    yield relatedTo(
-      warning,
-      Array.from(decided.values(), (config) => end(config, at, 'chooses none')),
+    yield relatedTo(warning, Array.from(decided.values(), choosesNone), () =>
+      Array.from(decided.keys(), unchosenCause),
     )
   },
   examples: {
     valid: [
       {
         title: 'said in the configuration',
+        kind: 'VirtualMCPServer',
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [backend('jira', 'jira'), exchangeConfig('jira', 'okta')],
       },
       {
         title: 'written there already',
+        kind: 'VirtualMCPServer',
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
       },
       {
         title: 'one that is gone was written: the configuration keeps it until it is written again',
+        kind: 'VirtualMCPServer',
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         old: gatewayOf({ authServerConfig: authServer('github') }),
         others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'github')],
       },
       {
         title: 'an update that keeps the first provider',
+        kind: 'VirtualMCPServer',
         value: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
         old: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [backend('jira', 'jira'), exchangeConfig('jira')],
       },
       {
         title: 'another VirtualMCPServer has no provider, and so does not agree',
+        kind: 'VirtualMCPServer',
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [
           backend('jira', 'jira'),
@@ -118,6 +141,7 @@ export const subjectProviderChosen = defineRule({
       },
       {
         title: 'another VirtualMCPServer has a source that nobody can read',
+        kind: 'VirtualMCPServer',
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [
           backend('jira', 'jira'),
@@ -128,10 +152,30 @@ export const subjectProviderChosen = defineRule({
           }),
         ],
       },
+      {
+        title: 'a backend that joins, with a provider in the configuration',
+        kind: 'MCPServer',
+        value: joiningAs('jira'),
+        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), exchangeConfig('jira', 'okta')],
+      },
+      {
+        title: 'a backend that joined before',
+        kind: 'MCPRemoteProxy',
+        value: joiningAs('jira'),
+        old: joiningAs('jira'),
+        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), exchangeConfig('jira')],
+      },
+      {
+        title: 'a backend that joins a VirtualMCPServer without logins',
+        kind: 'MCPServerEntry',
+        value: joiningAs('jira'),
+        others: [gateway('vmcp'), exchangeConfig('jira')],
+      },
     ],
     invalid: [
       {
         title: 'named inline: the first of two is meant, unless the configuration says otherwise',
+        kind: 'VirtualMCPServer',
         value: gatewayOf({
           authServerConfig: authServer('okta', 'github'),
           outgoingAuth: inline({ jira: 'jira' }),
@@ -143,6 +187,7 @@ export const subjectProviderChosen = defineRule({
       },
       {
         title: 'the configuration came first',
+        kind: 'VirtualMCPServer',
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [backend('jira', 'jira'), exchangeConfig('jira')],
         findings: [
@@ -151,6 +196,7 @@ export const subjectProviderChosen = defineRule({
       },
       {
         title: 'an update by which it is reached',
+        kind: 'VirtualMCPServer',
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         old: gatewayOf({ authServerConfig: authServer('okta'), groupRef: { name: 'others' } }),
         others: [backend('jira', 'jira'), exchangeConfig('jira')],
@@ -160,6 +206,7 @@ export const subjectProviderChosen = defineRule({
       },
       {
         title: 'a record of what is not there any more',
+        kind: 'VirtualMCPServer',
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [
           backend('jira', 'jira'),
@@ -171,6 +218,7 @@ export const subjectProviderChosen = defineRule({
       },
       {
         title: 'another VirtualMCPServer with the same first provider, whatever the second is',
+        kind: 'VirtualMCPServer',
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [
           backend('jira', 'jira'),
@@ -183,6 +231,7 @@ export const subjectProviderChosen = defineRule({
       },
       {
         title: 'another one comes first',
+        kind: 'VirtualMCPServer',
         value: gatewayOf({ authServerConfig: authServer('github', 'okta') }),
         old: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
         others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
@@ -190,6 +239,63 @@ export const subjectProviderChosen = defineRule({
           'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "github", in MCPExternalAuthConfig "jira": until then vMCP exchanges its own JWT, which identity providers refuse',
         ],
       },
+      {
+        title: 'a backend that joins later',
+        kind: 'MCPServerEntry',
+        value: joiningAs('jira'),
+        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), exchangeConfig('jira')],
+        findings: [
+          'spec.externalAuthConfigRef.name: set `subjectProviderName`, such as "okta", in MCPExternalAuthConfig "jira": until then VirtualMCPServer "vmcp" exchanges its own JWT, which identity providers refuse',
+        ],
+      },
     ],
   },
 })
+
+/** Advice about the first VirtualMCPServer that discovers the workload and exchanges its own token for it. */
+function joining(
+  workload: Workload,
+  before: Workload | undefined,
+  { name }: ObjectName,
+  cluster: Cluster,
+): FieldError | undefined {
+  const config = configOf(workload)
+  const auth = config === undefined ? undefined : getAuthConfig(cluster, config)
+  if (config === undefined || auth === undefined || !leavesSubjectProvider(auth, cluster.group))
+    return undefined
+  // Until the configuration is written again, a provider that /mutate wrote stays.
+  if (auth.spec?.tokenExchange?.subjectProviderName) return undefined
+  const isKept = before !== undefined && configOf(before) === config && groupOf(before) === groupOf(workload)
+  if (isKept) return undefined
+  for (const { name: gateway, gateway: found, source } of discoverersOf(name, workload, cluster)) {
+    const provider = firstProvider(found)
+    if (provider === undefined || source !== 'discovered') continue
+    const named = authConfigNamed(config)
+    const detail = unchosenText(provider, nameText(named), nameText(gateway))
+    return relatedTo(
+      about(
+        advice(WORKLOAD.spec.externalAuthConfigRef.name, detail),
+        'subject-provider-chosen',
+        config,
+        gateway.name,
+      ),
+      [
+        choosesNone(named),
+        end(gateway, GATEWAY.spec.authServerConfig.upstreamProviders, 'has these providers'),
+      ],
+      () => [unchosenCause(config)],
+    )
+  }
+  return undefined
+}
+
+const configOf = ({ spec }: Workload): string | undefined => spec?.externalAuthConfigRef?.name
+
+const unchosenText = (provider: string, config: string, gateway = 'vMCP'): string =>
+  `set \`subjectProviderName\`, such as ${shortQuote(provider)}, in ${config}: until then ${gateway} exchanges its own JWT, which identity providers refuse`
+
+const choosesNone = (config: ObjectName) =>
+  end(config, AUTH_CONFIG.spec.tokenExchange.subjectProviderName, 'chooses none')
+
+/** Identifies, for grouping errors, the cause that an MCPExternalAuthConfig chooses no subject provider. */
+const unchosenCause = (config: string): Thing => ['no subject provider', config]

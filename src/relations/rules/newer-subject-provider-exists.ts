@@ -1,31 +1,46 @@
 import {
   about,
   advice,
+  type Cluster,
   defineRule,
   end,
+  type FieldError,
   isAbsent,
   nameText,
+  type ObjectName,
   type Other,
   pathTo,
+  type Related,
   relatedTo,
   shortQuote,
-} from '../../../rule/index.ts'
+} from '../../rule/index.ts'
+import { MCPRemoteProxy, MCPServer, MCPServerEntry, VirtualMCPServer } from '../../kinds/schemas.ts'
 import {
   type AuthConfig,
   authConfigNamed,
   authServer,
   backend,
   configsReached,
+  discoverersOf,
+  gateway,
+  type Gateway,
+  GATEWAY,
+  gatewayEnd,
   gatewayOf,
+  getAuthConfig,
   inline,
+  joiningAs,
+  newerSubjectProvider,
   type Providers,
   providersOf,
   REACHED_KINDS,
   referenceEnds,
   routeOf,
+  sourceOf,
   unservedCause,
-} from '../../../relations/index.ts'
-import { VirtualMCPServer } from '../schema.ts'
+  type Workload,
+  WORKLOAD,
+} from '../index.ts'
 
 const config = (type: 'xaa' | 'awsSts', settings: object): Other => ({
   kind: 'MCPExternalAuthConfig',
@@ -41,8 +56,8 @@ const AWS = { region: 'eu-central-1', fallbackRoleArn: 'arn:aws:iam::12345678901
 
 export const newerSubjectProviderExists = defineRule({
   id: 'newer-subject-provider-exists',
-  on: VirtualMCPServer,
-  reads: REACHED_KINDS,
+  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy, MCPServerEntry],
+  reads: ['VirtualMCPServer', ...REACHED_KINDS],
   severity: 'warning',
   summary:
     'The provider whose token `xaa` or `awsSts` exchanges is one of the embedded authorization server.',
@@ -54,28 +69,33 @@ export const newerSubjectProviderExists = defineRule({
     threads: ['stacklok/toolhive#5697'],
   },
   sources: ['decision 3'],
-  *check(gateway, { path, cluster }) {
+  *check(resource, { cluster, self }) {
+    if (self.kind !== 'VirtualMCPServer') {
+      const found = joining(resource, self, cluster)
+      if (found !== undefined) yield found
+      return
+    }
+    const gateway = resource as Gateway
+    // With source inline the operator also chooses the provider for configurations that only backends name.
+    const isDiscovered = sourceOf(gateway) !== 'inline'
     const providers = providersOf(gateway.spec, 'authServerConfig')
     for (const reached of configsReached(gateway, cluster)) {
-      const named = authConfigNamed(reached.config)
-      const detail =
-        reached.auth && problemOf(reached.auth, nameText(named), providers, reached.at === undefined)
+      const { config, auth, at, members } = reached
+      if (auth === undefined) continue
+      const detail = problemOf(auth, config, { providers, isDiscovered: isDiscovered && at === undefined })
       if (detail === undefined) continue
-      const place = reached.at === undefined ? path.spec.authServerConfig : pathTo(reached.at())
+      const place = at === undefined ? GATEWAY.spec.authServerConfig : pathTo(at())
       const warning = about(
         advice(place, detail),
         'newer-subject-provider-exists',
-        reached.config,
+        config,
         ...routeOf(reached, gateway),
       )
-      const type: string = reached.auth?.spec?.type ?? ''
+      const named = authConfigNamed(config)
       yield relatedTo(
         warning,
-        [
-          end(named, pathTo(['spec', type, 'subjectProviderName']), 'chooses the provider'),
-          ...referenceEnds(reached.members, named, cluster, 'uses it'),
-        ],
-        () => [unservedCause(reached.config)],
+        [choosing(named, auth), ...referenceEnds(members, named, cluster, 'uses it')],
+        () => [unservedCause(config)],
       )
     }
   },
@@ -83,31 +103,45 @@ export const newerSubjectProviderExists = defineRule({
     valid: [
       {
         title: 'the only provider',
+        kind: 'VirtualMCPServer',
         value: gatewayOf({ authServerConfig: authServer('okta'), outgoingAuth: inline({ jira: 'jira' }) }),
         others: [backend('jira'), config('xaa', XAA)],
       },
       {
         title: 'one of two',
+        kind: 'VirtualMCPServer',
         value: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
         others: [backend('jira', 'jira'), config('xaa', { ...XAA, subjectProviderName: 'okta' })],
       },
       {
         title: 'a role for the token of the caller',
+        kind: 'VirtualMCPServer',
         value: gatewayOf(),
         others: [backend('jira', 'jira', 'MCPRemoteProxy'), config('awsSts', AWS)],
       },
       {
         title: 'a role for the token of the provider',
+        kind: 'VirtualMCPServer',
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [
           backend('jira', 'jira', 'MCPRemoteProxy'),
           config('awsSts', { ...AWS, subjectProviderName: 'okta' }),
         ],
       },
+      {
+        title: 'a backend that joins, with one of the providers',
+        kind: 'MCPServer',
+        value: joiningAs('jira'),
+        others: [
+          gateway('vmcp', { authServerConfig: authServer('okta', 'github') }),
+          config('xaa', { ...XAA, subjectProviderName: 'okta' }),
+        ],
+      },
     ],
     invalid: [
       {
         title: 'a role for the token of another provider',
+        kind: 'VirtualMCPServer',
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [
           backend('jira', 'jira', 'MCPRemoteProxy'),
@@ -119,6 +153,7 @@ export const newerSubjectProviderExists = defineRule({
       },
       {
         title: 'several providers, and none named',
+        kind: 'VirtualMCPServer',
         value: gatewayOf({
           authServerConfig: authServer('okta', 'github'),
           outgoingAuth: inline({ jira: 'jira' }),
@@ -130,6 +165,7 @@ export const newerSubjectProviderExists = defineRule({
       },
       {
         title: 'none named, discovered: releases do not choose the only one there',
+        kind: 'VirtualMCPServer',
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [backend('jira', 'jira'), config('xaa', XAA)],
         findings: [
@@ -138,10 +174,29 @@ export const newerSubjectProviderExists = defineRule({
       },
       {
         title: 'no embedded server',
+        kind: 'VirtualMCPServer',
         value: gatewayOf(),
         others: [backend('jira', 'jira'), config('xaa', { ...XAA, subjectProviderName: 'okta' })],
         findings: [
           'spec.authServerConfig: MCPExternalAuthConfig "jira" exchanges the token of a login (xaa), and there is no authServerConfig, so every call to the backend fails; add one with the provider',
+        ],
+      },
+      {
+        title: 'a backend that joins later',
+        kind: 'MCPServerEntry',
+        value: joiningAs('jira'),
+        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), config('xaa', XAA)],
+        findings: [
+          'spec.externalAuthConfigRef.name: set xaa.subjectProviderName in MCPExternalAuthConfig "jira": for discovered backends the operator chooses no provider, so every call fails; VirtualMCPServer "vmcp" has "okta"',
+        ],
+      },
+      {
+        title: 'a backend that joins a VirtualMCPServer without logins',
+        kind: 'MCPRemoteProxy',
+        value: joiningAs('jira'),
+        others: [gateway('vmcp'), config('xaa', XAA)],
+        findings: [
+          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" exchanges the token of a login (xaa), and VirtualMCPServer "vmcp" has no authServerConfig, so every call fails; add one with the provider',
         ],
       },
     ],
@@ -149,14 +204,54 @@ export const newerSubjectProviderExists = defineRule({
 })
 
 /**
+ * Advice about the first VirtualMCPServer that discovers the workload and chooses no provider for its configuration. The
+ * rule backend-auth-served reports a provider that the configuration names.
+ */
+function joining(workload: Workload, { name }: ObjectName, cluster: Cluster): FieldError | undefined {
+  const config = workload.spec?.externalAuthConfigRef?.name
+  const auth = config === undefined ? undefined : getAuthConfig(cluster, config)
+  if (config === undefined || auth === undefined || newerSubjectProvider(auth) !== undefined) return undefined
+  for (const { name: gateway, gateway: found, source } of discoverersOf(name, workload, cluster)) {
+    const providers = providersOf(found.spec, 'authServerConfig')
+    const detail = problemOf(auth, config, { providers, isDiscovered: source === 'discovered', gateway })
+    if (detail === undefined) continue
+    return relatedTo(
+      about(
+        advice(WORKLOAD.spec.externalAuthConfigRef.name, detail),
+        'newer-subject-provider-exists',
+        config,
+        gateway.name,
+      ),
+      [
+        choosing(authConfigNamed(config), auth),
+        gatewayEnd(gateway, { reason: providers ? 'no such provider' : 'no authorization server' }),
+      ],
+      () => [unservedCause(config)],
+    )
+  }
+  return undefined
+}
+
+const choosing = (named: ObjectName, { spec }: AuthConfig): Related =>
+  end(named, pathTo(['spec', spec?.type ?? '', 'subjectProviderName']), 'chooses the provider')
+
+/** A VirtualMCPServer that uses an MCPExternalAuthConfig. */
+interface User {
+  readonly providers: Providers | undefined
+  /** Whether it uses the configuration only because a backend names it, and so chooses no provider. */
+  readonly isDiscovered: boolean
+  /** Its name, unless it is the judged object. */
+  readonly gateway?: ObjectName
+}
+
+/**
  * Why an MCPExternalAuthConfig gets no token of an upstream provider; undefined when it gets a token, or when a field
- * has a wrong JSON type. `named` is its kind and name, as text.
+ * has a wrong JSON type.
  */
 function problemOf(
   { spec }: AuthConfig,
-  named: string,
-  providers: Providers | undefined,
-  isDiscovered: boolean,
+  config: string,
+  { providers, isDiscovered, gateway }: User,
 ): string | undefined {
   const type: string | undefined = spec?.type
   if (type !== 'xaa' && type !== 'awsSts') return undefined
@@ -165,16 +260,19 @@ function problemOf(
   const isOpen = isAbsent(settings, 'subjectProviderName') || settings.subjectProviderName === ''
   const name = settings.subjectProviderName ?? ''
   if (isOpen ? type === 'awsSts' : name === '') return undefined
+  const named = nameText(authConfigNamed(config))
   const has = `has ${type}.subjectProviderName ${shortQuote(name)}`
+  const fails = gateway === undefined ? 'every call to the backend fails' : 'every call fails'
+  const thereIs = gateway === undefined ? 'there is' : `${nameText(gateway)} has`
   if (providers === undefined)
-    return `${named} ${type === 'xaa' ? 'exchanges the token of a login (xaa)' : has}, and there is no authServerConfig, so every call to the backend fails; add one with the provider`
+    return `${named} ${type === 'xaa' ? 'exchanges the token of a login (xaa)' : has}, and ${thereIs} no authServerConfig, so ${fails}; add one with the provider`
   if (!providers.complete || providers.has(name)) return undefined
-  const there = providers.names.slice(0, 5).map(shortQuote).join(', ') || 'none'
+  const there = `${thereIs} ${providers.names.slice(0, 5).map(shortQuote).join(', ') || 'none'}`
   if (!isOpen)
-    return `${named} ${has}, and authServerConfig has no such upstream provider, so every call to the backend fails; there is ${there}`
+    return `${named} ${has}, and authServerConfig has no such upstream provider, so ${fails}; ${there}`
   if (!isDiscovered && providers.names.length < 2) return undefined
   const effect = isDiscovered
-    ? 'for discovered backends the operator chooses no provider, so every call to the backend fails'
+    ? `for discovered backends the operator chooses no provider, so ${fails}`
     : 'the operator chooses none of several providers, so no call gets a token'
-  return `set xaa.subjectProviderName in ${named}: ${effect}; there is ${there}`
+  return `set xaa.subjectProviderName in ${named}: ${effect}; ${there}`
 }
