@@ -669,6 +669,19 @@ const ROWS: readonly Row[] = [
     finds: ['oidc-config-url-https'],
     right: [set('tokens.spec.inline.jwksUrl', 'https://idp.example.com/jwks')],
   },
+  {
+    story: 20,
+    title: 'an issuer in the cluster, of a proxy that signs requests to AWS',
+    world: awsWorld,
+    wrong: set('tokens.spec.inline.issuer', 'https://keycloak.auth.svc/realms/prod'),
+    finds: ['oidc-config-address-allowed'],
+    right: [
+      set('tokens.spec.inline', {
+        issuer: 'https://keycloak.auth.svc/realms/prod',
+        jwksAllowPrivateIP: true,
+      }),
+    ],
+  },
   ...['claims.azp ==', 'token.azp == "agent"', 'claims.azp', '"agent"', 'false'].map((actorMatcher): Row => ({
     story: 13,
     title: `an actor matcher: ${actorMatcher}`,

@@ -1,26 +1,40 @@
 import {
   advice,
-  type Cluster,
   defineRule,
   isAbsent,
   isInsideCluster,
   type ObjectName,
   parseUrl,
 } from '../../../rule/index.ts'
-import { authServer, gateway, getGateway, getWorkload } from '../../../relations/index.ts'
+import {
+  authServer,
+  gateway,
+  type Gateway,
+  mayIssue,
+  serverConfig,
+  stsConfig,
+  type Workload,
+} from '../../../relations/index.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
 
-const WORKLOADS = ['MCPServer', 'MCPRemoteProxy']
+const USERS = ['VirtualMCPServer', 'MCPServer', 'MCPRemoteProxy']
 /** The port of a VirtualMCPServer, which knows the keys of its own authorization server and does not fetch them. */
 const GATEWAY_PORT = '4483'
 const INSIDE =
   'is at a private address, where no keys are fetched, so every token is refused; set `jwksAllowPrivateIP: true` beside it'
 
+const user = (name: string, settings: object = {}) => ({
+  kind: 'MCPRemoteProxy',
+  metadata: { name },
+  spec: { oidcConfigRef: { name: 'example', audience: name }, ...settings },
+})
+const proxy = (config: string) => user('proxy', { externalAuthConfigRef: { name: config } })
+
 export const oidcConfigAddressAllowed = defineRule({
   id: 'oidc-config-address-allowed',
   on: MCPOIDCConfig,
-  reads: ['VirtualMCPServer', ...WORKLOADS],
+  reads: [...USERS, 'MCPExternalAuthConfig'],
   severity: 'warning',
   summary:
     'An issuer at a private address or inside the cluster has `jwksAllowPrivateIP: true`, unless tokens of an embedded authorization server are validated.',
@@ -39,9 +53,10 @@ export const oidcConfigAddressAllowed = defineRule({
     const field = isAbsent(inline, 'jwksUrl') || inline.jwksUrl === '' ? 'issuer' : 'jwksUrl'
     const url = parseUrl(inline[field] ?? '')
     if (url === undefined || url.port === GATEWAY_PORT || !isInsideCluster(url.host)) return
-    const referrers = cluster.referrers(self.kind, self.name, ['VirtualMCPServer', ...WORKLOADS])
-    if (!referrers.some((referrer) => mayHaveAuthServer(referrer, cluster)))
-      yield advice(path.spec.inline[field], INSIDE)
+    const users = cluster.referrers(self.kind, self.name, USERS)
+    const fetchesKeys = (user: ObjectName) =>
+      !mayIssue((cluster.get(user.kind, user.name) ?? {}) as Gateway | Workload, user, cluster)
+    if (users.length === 0 || users.some(fetchesKeys)) yield advice(path.spec.inline[field], INSIDE)
   },
   examples: {
     valid: [
@@ -60,11 +75,28 @@ export const oidcConfigAddressAllowed = defineRule({
           }),
         ],
       },
+      {
+        title: 'the issuer of the embedded authorization server of a proxy',
+        value: issuing('https://tools.default.svc.cluster.local'),
+        others: [proxy('auth'), serverConfig('auth', 'okta')],
+      },
     ],
     invalid: [
       {
         title: 'an issuer in the cluster',
         value: issuing('https://keycloak.auth.svc.cluster.local/realms/prod'),
+        findings: [`spec.inline.issuer: ${INSIDE}`],
+      },
+      {
+        title: 'a user that signs requests to AWS, and issues no tokens',
+        value: issuing('https://keycloak.auth.svc/realms/prod'),
+        others: [proxy('aws'), stsConfig('aws')],
+        findings: [`spec.inline.issuer: ${INSIDE}`],
+      },
+      {
+        title: 'a user that fetches keys, beside one that has them',
+        value: issuing('https://tools.default.svc.cluster.local'),
+        others: [proxy('auth'), serverConfig('auth', 'okta'), user('other')],
         findings: [`spec.inline.issuer: ${INSIDE}`],
       },
       {
@@ -75,19 +107,6 @@ export const oidcConfigAddressAllowed = defineRule({
     ],
   },
 })
-
-/**
- * Whether a resource that refers to the MCPOIDCConfig has an embedded authorization server; true for a workload with a
- * field that may name such a server.
- */
-function mayHaveAuthServer(referrer: ObjectName, cluster: Cluster): boolean {
-  if (referrer.kind === 'VirtualMCPServer') {
-    const spec = getGateway(cluster, referrer.name)?.spec
-    return spec !== undefined && !isAbsent(spec, 'authServerConfig')
-  }
-  const spec = getWorkload(cluster, referrer)?.spec
-  return spec !== undefined && !(isAbsent(spec, 'authServerRef') && isAbsent(spec, 'externalAuthConfigRef'))
-}
 
 interface Allowing {
   readonly jwksAllowPrivateIP?: boolean | undefined
