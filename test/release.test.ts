@@ -507,11 +507,11 @@ t.test('a certain outage is an error where the release is known', async (t) => {
       outgoingAuth,
       authServerConfig: login,
     })
-  const workload = (audience: string) =>
+  const workload = (audience: string, resourceUrl = url) =>
     resourceOf('MCPServer', {
       image: 'a',
       authServerRef: { kind: 'MCPExternalAuthConfig', name: 'login' },
-      oidcConfigRef: { name: 'tokens', audience, resourceUrl: url },
+      oidcConfigRef: { name: 'tokens', audience, resourceUrl },
     })
   const entry = { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'login' } }
   const naming = (...names: string[]) =>
@@ -553,6 +553,14 @@ t.test('a certain outage is an error where the release is known', async (t) => {
       'error',
     ],
     ['a callback on the host of the issuer', callback, gateway(url), 'none', 'none'],
+    [
+      'a callback of a workload on another host',
+      callback,
+      workload('https://api.example.com', 'https://api.example.com'),
+      'warning',
+      'error',
+    ],
+    ['a callback of a workload on the host of the issuer', callback, workload(url), 'none', 'none'],
   ]
   for (const [title, id, object, admitted, ofFile] of rows) {
     const severityIn = ({ errors, warnings }: Pick<Verdict, 'errors' | 'warnings'>) =>
