@@ -3,7 +3,17 @@ import { overloadsOf } from '../declarations.ts'
 import { TypeName } from '../evaluate/values.ts'
 import { boolOf, contained, equality, ordered, size, textTest, wholeNumber } from './comparisons.ts'
 import { member } from './members.ts'
-import { type Case, FAILED, constant, opposite, type ValuePart, sumOf, typeOfPart, unknown } from './parts.ts'
+import {
+  type Case,
+  FAILED,
+  constant,
+  mayFail,
+  opposite,
+  type ValuePart,
+  sumOf,
+  typeOfPart,
+  unknown,
+} from './parts.ts'
 import type { Reading } from './reading.ts'
 
 /** The possible results of a call with these arguments. */
@@ -39,8 +49,7 @@ export function applied(
       return reading.always(a)
     case 'type': {
       const type = typeOfPart(a)
-      const fails = a.is === 'unknown' && a.fails
-      return reading.always(type === undefined || fails ? unknown('type') : constant(new TypeName(type)))
+      return reading.always(type === undefined || mayFail(a) ? unknown('type') : constant(new TypeName(type)))
     }
     case 'startsWith':
     case 'endsWith':
@@ -66,13 +75,13 @@ export function applied(
     case 'string':
       if (types[0] === expr.name) return reading.always(a)
   }
-  return reading.always(byType(expr, types))
+  return reading.always(byType(expr, types, args))
 }
 
 /** The result of a call as far as the types of its arguments determine it: a failure when no signature fits. */
-function byType(expr: Call, types: readonly (string | undefined)[]): ValuePart {
-  const fitting = overloadsOf(expr.name, expr.target !== undefined, types.length).filter(({ args }) =>
-    args.every(
+function byType(expr: Call, types: readonly (string | undefined)[], args: readonly ValuePart[]): ValuePart {
+  const fitting = overloadsOf(expr.name, expr.target !== undefined, types.length).filter((overload) =>
+    overload.args.every(
       ({ kind }, i) => kind === 'parameter' || types[i] === undefined || types[i] === kind || kind === 'dyn',
     ),
   )
@@ -84,7 +93,7 @@ function byType(expr: Call, types: readonly (string | undefined)[]): ValuePart {
     /^_[-+*/]_$/.test(expr.name) &&
     (types.every((type) => type === 'double') ||
       (expr.name === '_+_' && ['string', 'list'].some((name) => types.every((type) => type === name))))
-  return { is: 'unknown', type: isOne ? first : undefined, fails: !never }
+  return { is: 'unknown', type: isOne ? first : undefined, fails: !never || args.some(mayFail) }
 }
 
 const listsOf = (part: ValuePart): readonly ValuePart[] => (part.is === 'joined' ? part.lists : [part])

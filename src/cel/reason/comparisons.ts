@@ -11,6 +11,7 @@ import {
   constant,
   isFailed,
   isNumeric,
+  mayFail,
   MOST_UNROLLED,
   numberOf,
   type ValuePart,
@@ -36,7 +37,7 @@ export function equality(reading: Reading, a: ValuePart, b: ValuePart): ValuePar
   }
   const [left, right] = [typeOfPart(a), typeOfPart(b)]
   if (left === undefined || right === undefined) return unknown('bool')
-  const fails = [a, b].some((each) => each.is === 'unknown' && each.fails)
+  const fails = [a, b].some(mayFail)
   if (left !== right && !(isNumeric(left) && isNumeric(right)))
     return fails ? unknown('bool') : constant(false)
   const holds = b.is === 'value' ? equals(reading, a, b.value) : same(reading, a, b)
@@ -178,7 +179,7 @@ export function ordered(
     return isNaN ? unknown('bool') : FAILED
   }
   if (['list', 'map', 'type', 'null_type'].includes(left)) return FAILED
-  const fails = [a, b].some((each) => each.is === 'unknown' && each.fails)
+  const fails = [a, b].some(mayFail)
   const other: ValuePart = { is: 'unknown', type: 'bool', fails }
   if (b.is !== 'value' || b.value instanceof Failure) return other
   let literal: Literal
@@ -261,7 +262,7 @@ export function contained(reading: Reading, value: ValuePart, holder: ValuePart)
 
 function inAny(reading: Reading, value: ValuePart, items: readonly ValuePart[]): ValuePart {
   const world = reading.world
-  if (items.length > MOST_UNROLLED) return unknown('bool')
+  if (items.length > MOST_UNROLLED || mayFail(value)) return unknown('bool')
   const equal = items.map((item) => equality(reading, value, item))
   if (equal.some((each) => each.is === 'unknown')) return unknown('bool')
   const yes = world.or(...equal.map((each) => truthOf(world, each).yes))
@@ -288,8 +289,7 @@ export function textTest(
   const world = reading.world
   const [left, right] = [typeOfPart(a), typeOfPart(b)]
   if ((left ?? 'string') !== 'string' || (right ?? 'string') !== 'string') return FAILED
-  const fails =
-    [a, b].some((each) => each.is === 'unknown' && each.fails) || left === undefined || right === undefined
+  const fails = [a, b].some(mayFail) || left === undefined || right === undefined
   const other: ValuePart = { is: 'unknown', type: 'bool', fails: fails || name === 'matches' }
   if (a.is === 'value' && (b.is === 'text' || b.is === 'sum') && name !== 'matches') {
     const parts = partsOf(name, textOf(a.value))

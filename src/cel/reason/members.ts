@@ -8,6 +8,7 @@ import {
   constant,
   isFailed,
   isNumeric,
+  mayFail,
   MOST_UNROLLED,
   type ValuePart,
   truthOf,
@@ -90,8 +91,12 @@ function memberOfAny(reading: Reading, holder: ValuePart, key: ValuePart): reado
   return [...cases, { guard: -world.or(...cases.map(({ guard }) => guard)), value: FAILED }]
 }
 
-/** A map of keys and values, which alternate in `values`; undefined when a key is not known or is repeated. */
+/**
+ * A map of keys and values, which alternate in `values`; undefined when a key is not known or is repeated, or when the
+ * evaluation of a value may fail.
+ */
 export function recordOf(values: readonly ValuePart[]): ValuePart | undefined {
+  if (values.some(mayFail)) return undefined
   const entries = new Map<string | bigint, ValuePart>()
   for (let i = 0; i < values.length; i += 2) {
     const [key, value] = [values[i], values[i + 1]]

@@ -98,6 +98,7 @@ export const FAILED = { is: 'value', value: new Failure('it fails') } as const
 
 export const constant = (value: Result): ValuePart & { readonly is: 'value' } => ({ is: 'value', value })
 export const unknown = (type: string | undefined): ValuePart => ({ is: 'unknown', type, fails: true })
+export const mayFail = (part: ValuePart): boolean => part.is === 'unknown' && part.fails
 export const isFailed = (part: ValuePart): boolean => part.is === 'value' && part.value instanceof Failure
 
 /** The given cases, each under the additional condition `guard`. */
@@ -112,6 +113,7 @@ export const through = (
 ): readonly Case[] => cases.flatMap(({ guard, value }) => under(world, guard, use(value)))
 
 export function tuple(items: readonly ValuePart[]): ValuePart {
+  if (items.some(mayFail)) return unknown('list')
   const values = items.flatMap((item) =>
     item.is === 'value' && !(item.value instanceof Failure) ? [item.value] : [],
   )

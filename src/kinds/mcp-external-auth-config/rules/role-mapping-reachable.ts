@@ -94,6 +94,16 @@ export const roleMappingReachable = defineRule({
         }),
       },
       {
+        title: 'two matchers that fail for a text, and one for this text',
+        value: signing({
+          roleMappings: [
+            { roleArn: role('admin'), matcher: 'double(claims.score) * 100.0 >= 50.0' },
+            { roleArn: role('editor'), matcher: 'double(claims.score) * 100.0 < 50.0' },
+            { roleArn: role('reader'), matcher: 'claims.score == "n/a"' },
+          ],
+        }),
+      },
+      {
         title: 'a claim between two values',
         value: signing({
           roleMappings: [{ roleArn: role('admin'), matcher: 'claims.level > 2.0 && claims.level < 3.0' }],
