@@ -194,6 +194,8 @@ const HARD: readonly (readonly [claims: object, ...matchers: readonly string[]])
   [{ client: 'x', act: { a: 1 } }, 'has(claims.act.a) && claims.act.exists_one(k, k != claims.client)'],
   [{ sub: 'kk' }, 'claims.sub.matches("^k(?i)+$") && claims.sub == "kk"'],
   [{ sub: 'aa' }, 'claims.sub.matches("^a(?s){2}$") && claims.sub == "aa"'],
+  [{ id: '5{08}' }, 'claims.id.matches("^[0-9]{8}$")', 'claims.id.matches("^[0-9]{08}$")'],
+  [{ id: '5{1,05}' }, 'claims.id.matches("^[0-9]{1,05}$") && claims.id == "5{1,05}"'],
   ...(
     [
       [{ score: 'n/a' }, 'double(claims.score) * 100.0 >= 50.0', 'claims.score == "n/a"'],

@@ -225,7 +225,8 @@ class PatternReader {
     if (this.#skip('+')) return { least: 1, most: Infinity }
     if (this.#skip('?')) return { least: 0, most: 1 }
     const rest = this.#characters.slice(this.#at, this.#at + 12).join('')
-    const [whole, least, comma, most] = /^\{(\d+)(?:(,)(\d*))?\}/.exec(rest) ?? []
+    // RE2 reads a number with a leading zero, as in `{08}`, as plain text.
+    const [whole, least, comma, most] = /^\{(0|[1-9]\d*)(?:(,)(0|[1-9]\d*|))?\}/.exec(rest) ?? []
     if (whole === undefined) return undefined
     this.#at += whole.length
     const from = Number(least)
