@@ -196,6 +196,7 @@ const HARD: readonly (readonly [claims: object, ...matchers: readonly string[]])
   [{ sub: 'aa' }, 'claims.sub.matches("^a(?s){2}$") && claims.sub == "aa"'],
   [{ id: '5{08}' }, 'claims.id.matches("^[0-9]{8}$")', 'claims.id.matches("^[0-9]{08}$")'],
   [{ id: '5{1,05}' }, 'claims.id.matches("^[0-9]{1,05}$") && claims.id == "5{1,05}"'],
+  [{ groups: ['admins'] }, '["ops"].exists(v, v in claims.groups.map(g, g.startsWith("a"), v))'],
   ...(
     [
       [{ score: 'n/a' }, 'double(claims.score) * 100.0 >= 50.0', 'claims.score == "n/a"'],

@@ -171,7 +171,7 @@ function overList(
   const some = (of: Literal, least = 1) =>
     world.atLeast(range.place, least, elements.and(range.of, of), range.over)
   const reader = reading.inList(range, loop.iterVar)
-  if (macro.name === 'map') return mapped(reading, macro, range, reader)
+  if (macro.name === 'map') return mapped(reading, macro, range, reader, loop.iterVar)
   const { yes, no } = reader.truth(macro.test)
   if (macro.name === 'exists')
     return reading.always({ is: 'truth', truth: { yes: some(yes), no: -some(-no) } })
@@ -184,7 +184,13 @@ function overList(
   })
 }
 
-function mapped(reading: Reading, macro: MapMacro, range: ListPart, reader: Reading): readonly Case[] {
+function mapped(
+  reading: Reading,
+  macro: MapMacro,
+  range: ListPart,
+  reader: Reading,
+  iterVar: string,
+): readonly Case[] {
   const { world } = reading
   const elements = world.elements(range.place, range.over)
   const test =
@@ -198,8 +204,12 @@ function mapped(reading: Reading, macro: MapMacro, range: ListPart, reader: Read
     elements.or(elements.and(-test.yes, -test.no), elements.and(test.yes, fails)),
   )
   const some = world.atLeast(range.place, 1, failing, range.over)
-  const isSame = macro.item.kind === 'ident' && macro.test !== undefined
-  const item: Binding = isSame ? range.item : standingFor(elements, () => cases)
+  const isFilter =
+    macro.test !== undefined &&
+    macro.item.kind === 'ident' &&
+    macro.item.name === iterVar &&
+    !macro.item.absolute
+  const item: Binding = isFilter ? range.item : standingFor(elements, () => cases)
   const value: ListPart = {
     is: 'list',
     place: range.place,
