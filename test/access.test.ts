@@ -218,6 +218,8 @@ const HARD: readonly (readonly [claims: object, ...matchers: readonly string[]])
         '{"a": int(claims.level), "b": claims.rank}.b == 5.0',
         'claims.level == "x" && claims.rank == 5.0',
       ],
+      [{}, 'claims.env == "dev" && claims.env == "test"', '!has(claims.env)'],
+      [{}, 'claims.env in []', '!has(claims.env)'],
     ] as const
   ).map(([claims, fails, matcher]) => [claims, fails, `!(${fails})`, matcher] as const),
 ]

@@ -190,6 +190,9 @@ t.test('a constant is told apart', async (t) => {
     ['has(claims.azp) && claims.azp == "a"', undefined],
     ['claims.azp == "a" && (claims.azp == "b" || claims.admin)', undefined],
     ['claims.a.b == "a" && claims.c.b == "b"', undefined],
+    ['!(claims.azp == "a" && claims.azp == "b")', undefined],
+    ['!(claims.azp in [])', undefined],
+    ['!(claims.a || true)', false],
   ]
   for (const [source, constant] of rows) {
     const verdict = matcherVerdict(source, { memo: new Map(), budget: new Budget(JUDGEMENT) })

@@ -40,8 +40,8 @@ export function claimThatIsNoBool(expr: Expr): string | undefined {
 }
 
 /**
- * The value of an expression if its comparisons show that it is constant, such as false for
- * `claims.a == "x" && claims.a == "y"`; else undefined.
+ * True if an expression is certainly true for all claims; false if it is never true, such as
+ * `claims.a == "x" && claims.a == "y"`, which fails without the claim; else undefined.
  */
 export function constantOf(expr: Expr): boolean | undefined {
   if (expr.kind === 'literal') return expr.type === 'bool' ? expr.value : undefined
@@ -50,7 +50,9 @@ export function constantOf(expr: Expr): boolean | undefined {
   if (first === undefined) return undefined
   if (expr.name === '!_') {
     const value = constantOf(first)
-    return value === undefined ? undefined : !value
+    if (value === true) return false
+    // Where the operand fails instead of being false, its negation fails too.
+    return value === false && first.kind === 'literal' ? true : undefined
   }
   if (second === undefined) return undefined
   switch (expr.name) {
@@ -193,7 +195,7 @@ export function neededClaims(expr: Expr, claims: ReadonlySet<string>, lacks: Lac
 
 const LOGIC: ReadonlySet<string> = new Set(['_&&_', '_||_', '_?_:_'])
 
-/** The value of `&&` of these tests, if constant. As in cel-go, it is false if one test is, even if others fail. */
+/** As `constantOf`, for `&&` of these tests. */
 function constantOfTests(tests: readonly Expr[]): boolean | undefined {
   const values = tests.map(constantOf)
   if (values.includes(false) || contradict(tests)) return false

@@ -30,7 +30,7 @@ export type MatcherResult =
   | {
       readonly ok: true
       readonly type: string
-      /** The value of the matcher, if it is the same for all claims. */
+      /** True when the matcher is true for all claims, false when it is never true: it may then also fail. */
       readonly constant?: boolean
       /** Set when the matcher tests values of claims but may be true for a caller without any claim. */
       readonly mayBeOpen?: true

@@ -71,6 +71,10 @@ export const actorMatcherReadsClaims = defineRule({
         }),
       },
       {
+        title: 'not two actors at once, which fails for a token without the claim',
+        value: trusting({ ...partner, actorMatcher: '!(claims.azp == "gateway" && claims.azp == "agent")' }),
+      },
+      {
         title: 'no other service, and an actor',
         value: trusting({ ...partner, actorMatcher: '!has(claims.act) && claims.azp == "gateway"' }),
       },

@@ -94,6 +94,15 @@ export const roleMappingReachable = defineRule({
         }),
       },
       {
+        title: 'a matcher that fails without its claim, and one for those who do not have it',
+        value: signing({
+          roleMappings: [
+            { roleArn: role('admin'), matcher: '!(claims.env == "dev" && claims.env == "test")' },
+            { roleArn: role('reader'), matcher: '!has(claims.env)' },
+          ],
+        }),
+      },
+      {
         title: 'two matchers that fail for a text, and one for this text',
         value: signing({
           roleMappings: [
