@@ -347,6 +347,20 @@ t.test('proofs about matchers end at the budget', (t) => {
   t.end()
 })
 
+t.test('what a smaller budget left undecided is decided with a larger one', (t) => {
+  const mappings = Array.from({ length: 8 }, (_, index) => ({
+    index,
+    matcher: `claims.sub.startsWith("team-${index % 7}${'-a'.repeat(index)}")`,
+  }))
+  const [first, small, again] = [20_000, 500, 20_000].map((units) =>
+    takenByEarlier(mappings, 'groups', new Budget(units)),
+  )
+  t.strictSame([...(first?.taken.keys() ?? [])], [7])
+  t.type(small?.undecided, 'number')
+  t.strictSame(again, first)
+  t.end()
+})
+
 t.test('what the budget does not suffice for is said once, and hides nothing', async (t) => {
   const roleMappings = [
     { roleArn: 'arn:aws:iam::123456789012:role/a', matcher: 'claims.groups ==' },

@@ -87,7 +87,8 @@ interface Question<T> {
 
 /**
  * Computes or looks up the answer to a question about matchers. A cached answer is charged its original cost, so that
- * the cache changes no verdict. Throws OutOfBudget.
+ * the cache changes no verdict; for the same reason it is not cached when `budget` is spent, which may have ended the
+ * search. Throws OutOfBudget.
  */
 function answered<T>(
   { answers, units }: Question<T>,
@@ -102,7 +103,7 @@ function answered<T>(
   }
   const own = budget.part(units)
   const value = find(own)
-  answers.set(key, { value, spent: own.spent }, 0)
+  if (budget.left > 0) answers.set(key, { value, spent: own.spent }, 0)
   return value
 }
 
