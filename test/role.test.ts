@@ -592,13 +592,14 @@ t.test('the role by release', async (t) => {
 t.test('what is said beside the role', async (t) => {
   const { mappings, notes } = decide(
     {
-      region: 'europe',
+      region: 'eu-west-1',
       roleMappings: [
         { roleArn: arn('a'), claim: 'admins', priority: 7 },
         { roleArn: arn('b'), claim: 'admins' },
         { roleArn: arn('c'), matcher: 'false' },
         { roleArn: arn('d'), matcher: LOOPS, priority: 1 },
         { roleArn: arn('e'), matcher: LOOPS },
+        { roleArn: arn('f'), matcher: `"${'x'.repeat(10_000)}" == ""` },
       ],
     },
     { groups: ['admins', ...Array.from({ length: 200 }, String)] },
@@ -617,6 +618,7 @@ t.test('what is said beside the role', async (t) => {
       ],
       [2, 'is never true, so the role is never assumed'],
       [4, 'is never reached: roleMappings[3] is tried first and matches the same; remove one of the two'],
+      [5, undefined],
     ],
   )
   t.same(notes, [

@@ -272,8 +272,9 @@ function mayHide(mappings: RoleMappings, context: Compiling): boolean {
 /** The condition of each mapping; undefined for mappings with no condition, two conditions, or an invalid matcher. */
 function conditionsOf(mappings: RoleMappings, context: Compiling): readonly (Condition | undefined)[] {
   const conditions = mappings.map((mapping) => mapping && conditionOf(mapping))
-  if (!factsAbout(mappings, context).fit) return conditions
-  for (const { index, verdict } of factsAbout(mappings, context).notable) {
+  const { tooLong, notable } = factsAbout(mappings, context)
+  for (const { index } of tooLong) conditions[index] = undefined
+  for (const { index, verdict } of notable) {
     if (!verdict.ok || !MATCHER_TYPES.has(verdict.type)) conditions[index] = undefined
     else if (verdict.constant !== undefined && conditions[index] !== undefined)
       conditions[index] = verdict.constant ? ALWAYS : NEVER
