@@ -75,18 +75,20 @@ export function constantOf(expr: Expr): boolean | undefined {
 
 /**
  * Whether some part of an expression requires a value of a claim, such as `claims.a == "x"`, and does not only
- * exclude values or test which claims exist. `refuses`: whether the expression is negated.
+ * exclude values or test which claims exist. `refuses`: whether the expression is negated, by `!` or `== false`.
  */
 export function demandsValue(expr: Expr, refuses = false): boolean {
   if (expr.kind === 'literal' || (expr.kind === 'select' && expr.testOnly)) return false
   if (expr.kind !== 'call') return !refuses
   const { name, args } = expr
-  if (name === '!_') return demandsOneOf(args, 0, !refuses)
+  if (name === '!_' || (name === '_==_' && args.some(isFalse))) return demandsOneOf(args, 0, !refuses)
   if (name === '_&&_' || name === '_||_') return demandsOneOf(args, 0, refuses)
   if (name === '_?_:_') return demandsOneOf(args, 1, refuses)
   if (name === '@in' && args[1] !== undefined && isClaims(args[1])) return false
   return (name === '_!=_') === refuses
 }
+
+const isFalse = (expr: Expr): boolean => expr.kind === 'literal' && expr.value === false
 
 function demandsOneOf(exprs: readonly Expr[], from: number, refuses: boolean): boolean {
   for (let i = from; i < exprs.length; i++) {

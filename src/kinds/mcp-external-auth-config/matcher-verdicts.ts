@@ -85,7 +85,7 @@ function compiled(text: string): MatcherResult {
     const slip = slipAmong(claims)
     const constant = constantOf(expr)
     const mayBeOpen =
-      constant === undefined && hasNot(text) && demandsValue(expr) && mayBeTrueLacking(expr, () => true)
+      constant === undefined && demandsValue(expr) && mayBeTrueLacking(expr, () => true) && readsClaims(text)
     const claim = claimThatIsNoBool(expr)
     const foreign = constant === undefined ? neededClaims(expr, claims, isForeignClaim) : undefined
     return {
@@ -103,9 +103,6 @@ function compiled(text: string): MatcherResult {
   const { line, column, message } = verdict
   return { ok: false, line, column, message: shortened(message) }
 }
-
-/** Whether the matcher has `!`, `? :` or `all`. Without these an absent claim makes the whole matcher fail. */
-const hasNot = (text: string): boolean => /[!?]|\ball\b/.test(text)
 
 /** Cuts a long phrase, because it repeats names of the expression, which may be of any length. */
 function shortened(phrase: string): string {

@@ -88,6 +88,16 @@ export const actorMatcherReadsClaims = defineRule({
         ],
       },
       {
+        title: 'the same, compared with false',
+        value: trusting({
+          ...partner,
+          actorMatcher: 'has(claims.act) == false || claims.act.sub == "gateway"',
+        }),
+        findings: [
+          'trustedIssuers[0].actorMatcher: is true for a token that has none of the claims that the matcher reads, so any actor may exchange it; require a claim: claims.azp == "…"',
+        ],
+      },
+      {
         title: 'every actor, and none',
         value: trusting(
           { ...partner, actorMatcher: 'true' },

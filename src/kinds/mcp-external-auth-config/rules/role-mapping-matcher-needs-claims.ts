@@ -64,6 +64,15 @@ export const roleMappingMatcherNeedsClaims = defineRule({
         }),
       },
       {
+        title: 'everyone without a claim',
+        value: signing({
+          roleMappings: [
+            { roleArn: role('editor'), matcher: 'has(claims.act) == false' },
+            { roleArn: role('reader'), matcher: '!has(claims.blocked) || claims.blocked == false' },
+          ],
+        }),
+      },
+      {
         title: 'the role that everyone else gets anyway',
         value: signing({
           fallbackRoleArn: role('reader'),
@@ -80,6 +89,22 @@ export const roleMappingMatcherNeedsClaims = defineRule({
           roleMappings: [
             { roleArn: role('admin'), matcher: '!has(claims.act) || claims.act.sub == "gateway"' },
             { roleArn: role('editor'), matcher: 'has(claims.tenant) ? claims.tenant == "core" : true' },
+          ],
+        }),
+        findings: [
+          'spec.awsSts.roleMappings[0].matcher: is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
+          'spec.awsSts.roleMappings[1].matcher: is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
+        ],
+      },
+      {
+        title: 'the same, compared with false',
+        value: signing({
+          roleMappings: [
+            { roleArn: role('admin'), matcher: 'has(claims.act) == false || claims.act.sub == "gateway"' },
+            {
+              roleArn: role('editor'),
+              matcher: '("tenant" in claims) == false || claims.tenant == "core"',
+            },
           ],
         }),
         findings: [
