@@ -1,6 +1,7 @@
 import {
   type CedarExpr,
   type Fault,
+  partsOf,
   type PolicyOutcome,
   outcomeOf,
   type CedarPolicy,
@@ -246,7 +247,11 @@ function* absencesIn(
     if (effect === 'forbid' && isCertain(outcome)) return
     if (outcome.scope === 'none') continue
     const found = seen.filter(
-      ({ fault }) => fault.kind === 'missing' && fault.isRead && absentBy(fault, { key, request, setting }),
+      ({ fault, at }) =>
+        fault.kind === 'missing' &&
+        fault.isRead &&
+        absentBy(fault, { key, request, setting }) &&
+        !forbidsAnyway(read.policy, at, budget),
     )
     if (found.length > 0 && outcome.fails) failing.push({ read, found })
     else if (effect === 'permit' && outcome.isTrue) permitting.push(read)
@@ -260,6 +265,34 @@ function* absencesIn(
     })
     if (reached?.fault.kind !== 'missing') continue
     yield { policy: read.listed, isFailure: true, text: absenceText(reached.fault.origin, key, request) }
+  }
+}
+
+/** Whether a policy that fails at the read `place` forbids the same requests once `has` guards the read. */
+function forbidsAnyway({ effect, conditions }: CedarPolicy, place: CedarExpr, budget: Budget): boolean {
+  const last = conditions.at(-1)
+  return effect === 'forbid' && last?.kind === 'unless' && isFalseGuarded(last.expr, place, budget)
+}
+
+/**
+ * Whether a condition whose evaluation reaches the read `place` of an absent attribute is false once `has` guards the
+ * read. False where that is not certain.
+ */
+function isFalseGuarded(expr: CedarExpr, place: CedarExpr, budget: Budget): boolean {
+  budget.spend(1 / 16)
+  if (expr === place) return true
+  switch (expr.kind) {
+    case 'and':
+      return expr.items.some((item) => isFalseGuarded(item, place, budget))
+    case 'or': {
+      const last = expr.items.at(-1)
+      return last !== undefined && isFalseGuarded(last, place, budget)
+    }
+    case 'not':
+    case 'if':
+      return false
+    default:
+      return partsOf(expr).includes(place)
   }
 }
 

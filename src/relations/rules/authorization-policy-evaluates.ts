@@ -44,6 +44,13 @@ export const authorizationPolicyEvaluates = defineRule({
         ),
       },
       {
+        title: 'a policy that forbids all others: also those without the claim, as it fails for them',
+        value: policiesInline(
+          PERMIT,
+          'forbid(principal, action, resource) unless { principal.claim_groups.contains("staff") };',
+        ),
+      },
+      {
         title: 'a claim that no other policy goes without',
         value: {
           type: 'inline',
