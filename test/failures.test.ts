@@ -80,6 +80,19 @@ const GITHUB = {
   },
 }
 
+const googleAs = (additionalAuthorizationParams: object) => ({
+  name: 'okta',
+  type: 'oauth2',
+  oauth2Config: {
+    ...GITHUB.oauth2Config,
+    authorizationEndpoint: 'https://accounts.google.com/o/oauth2/v2/auth',
+    tokenEndpoint: 'https://oauth2.googleapis.com/token',
+    scopes: ['openid', 'email'],
+    userInfo: { endpointUrl: 'https://openidconnect.googleapis.com/v1/userinfo' },
+    additionalAuthorizationParams,
+  },
+})
+
 /** A gateway with an authorization server, in front of a server that gets an exchanged token. */
 const gatewayWorld = (): World => ({
   group: object('MCPGroup', 'tools'),
@@ -793,6 +806,20 @@ const ROWS: readonly Row[] = [
       },
       (w) => {
         oidcOf(w).scopes = undefined
+      },
+    ],
+  },
+  {
+    story: 19,
+    title: 'Google as an OAuth 2.0 provider',
+    world: gatewayWorld,
+    wrong: (w) => {
+      E(w).upstreamProviders = [googleAs({})]
+    },
+    finds: ['upstream-refresh-token-requested'],
+    right: [
+      (w) => {
+        E(w).upstreamProviders = [googleAs({ access_type: 'offline' })]
       },
     ],
   },

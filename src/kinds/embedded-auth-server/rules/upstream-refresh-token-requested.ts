@@ -1,10 +1,18 @@
 import { advice, defineRule, isAbsent, parseUrl } from '../../../rule/index.ts'
-import { mayBeTrue, type Provider, requestedScopes } from '../effective.ts'
-import { withOidc } from '../examples.ts'
+import { mayBeTrue, type OAuth2Config, type Provider, requestedScopes } from '../effective.ts'
+import { githubConfig, withOAuth2, withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
 /** Issuer URLs of providers that always issue a refresh token, or have no scope for it: Keycloak, Cognito, GitLab. */
 const ALWAYS = /\/realms\/|^https:\/\/cognito-idp\.|^https:\/\/gitlab\./
+
+const google: OAuth2Config = {
+  ...githubConfig,
+  authorizationEndpoint: 'https://accounts.google.com/o/oauth2/v2/auth',
+  tokenEndpoint: 'https://oauth2.googleapis.com/token',
+  scopes: ['openid', 'email'],
+  userInfo: { endpointUrl: 'https://openidconnect.googleapis.com/v1/userinfo' },
+}
 
 export const upstreamRefreshTokenRequested = defineRule({
   id: 'upstream-refresh-token-requested',
@@ -12,7 +20,7 @@ export const upstreamRefreshTokenRequested = defineRule({
   reads: [],
   severity: 'warning',
   summary:
-    'An OpenID Connect provider is asked for a refresh token: by scope `offline_access`, at Google by `access_type: offline`.',
+    'A provider is asked for a refresh token: OpenID Connect by scope `offline_access`, Google by `access_type: offline`.',
   why: 'Without a refresh token the login ends with the first access token of the provider, mostly after an hour. Google refuses a login with the scope `offline_access`.',
   failure: {
     symptom: 'users have to log in again every hour; at Google the login ends with 400 "invalid_scope"',
@@ -26,22 +34,26 @@ export const upstreamRefreshTokenRequested = defineRule({
     const { upstreamProviders = [] } = server
     for (let i = 0; i < upstreamProviders.length; i++) {
       const provider = upstreamProviders[i]
-      const config = provider?.oidcConfig
-      const scopes = provider && requestedScopes(provider, 'oidcConfig')
+      if (provider === undefined) continue
+      const field = provider.oidcConfig ? 'oidcConfig' : 'oauth2Config'
+      const config = provider[field]
+      const scopes = requestedScopes(provider, field)
       if (!config || scopes === undefined || scopes.includes(undefined)) continue
       if (mayAskByParameter(config)) continue
-      const issuer = config.issuerUrl
-      if (issuer === undefined) continue
+      const address = provider.oidcConfig
+        ? provider.oidcConfig.issuerUrl
+        : provider.oauth2Config?.authorizationEndpoint
+      if (address === undefined) continue
       const isAsked = scopes.includes('offline_access')
-      const here = path.upstreamProviders.at(i).oidcConfig
-      if (parseUrl(issuer)?.host === 'accounts.google.com')
+      const here = path.upstreamProviders.at(i)[field]
+      if (parseUrl(address)?.host === 'accounts.google.com')
         yield advice(
           here.additionalAuthorizationParams,
           isAsked
             ? "add 'access_type: offline', and set `scopes` without offline_access, which Google refuses with invalid_scope"
             : "add 'access_type: offline': Google gives no refresh token without it, and users log in again every hour",
         )
-      else if (!isAsked && !ALWAYS.test(issuer))
+      else if (field === 'oidcConfig' && !isAsked && !ALWAYS.test(address))
         yield advice(
           here.scopes,
           "add 'offline_access': without a refresh token users log in again when the access token ends",
@@ -60,6 +72,14 @@ export const upstreamRefreshTokenRequested = defineRule({
           scopes: ['openid', 'email'],
           additionalAuthorizationParams: { access_type: 'offline', prompt: 'consent' },
         }),
+      },
+      {
+        title: 'Google as an OAuth 2.0 provider',
+        value: withOAuth2({ ...google, additionalAuthorizationParams: { access_type: 'offline' } }),
+      },
+      {
+        title: 'a provider without OpenID Connect, which has no such scope',
+        value: withOAuth2(githubConfig),
       },
       {
         title: 'a provider that gives it unasked',
@@ -88,12 +108,19 @@ export const upstreamRefreshTokenRequested = defineRule({
           "upstreamProviders[0].oidcConfig.additionalAuthorizationParams: add 'access_type: offline': Google gives no refresh token without it, and users log in again every hour",
         ],
       },
+      {
+        title: 'Google as an OAuth 2.0 provider',
+        value: withOAuth2(google),
+        findings: [
+          "upstreamProviders[0].oauth2Config.additionalAuthorizationParams: add 'access_type: offline': Google gives no refresh token without it, and users log in again every hour",
+        ],
+      },
     ],
   },
 })
 
 /** Whether an extra parameter of the login requests a refresh token; true when its value has a wrong JSON type. */
-function mayAskByParameter(config: NonNullable<Provider['oidcConfig']>): boolean {
+function mayAskByParameter(config: NonNullable<Provider['oidcConfig']> | OAuth2Config): boolean {
   if (isAbsent(config, 'additionalAuthorizationParams')) return false
   const params = config.additionalAuthorizationParams
   if (params === undefined) return true
