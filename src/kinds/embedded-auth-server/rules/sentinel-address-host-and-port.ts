@@ -7,13 +7,13 @@ export const sentinelAddressHostAndPort = defineRule({
   on: EmbeddedAuthServer,
   reads: [],
   severity: 'warning',
-  summary: 'A Sentinel address is a host and a port.',
-  why: 'An address without a port cannot be dialled, so the master is not found there.',
+  summary: 'A Sentinel address is a host and a port from 1 to 65535.',
+  why: 'An address without such a port cannot be dialled, so the master is not found there.',
   sources: [{ section: '2.4.3', says: 'sentinelAddrs is a list of host:port.' }],
   *check({ storage }, { path }) {
     const addresses = storage?.redis?.sentinelConfig?.sentinelAddrs ?? []
     for (const [i, address] of addresses.entries()) {
-      if (address === undefined || HOST_AND_PORT.test(address)) continue
+      if (address === undefined || isDialled(address)) continue
       yield advice(
         path.storage.redis.sentinelConfig.sentinelAddrs.at(i),
         "must be host:port, such as 'sentinel-0:26379', or the Redis master is not found through it",
@@ -41,8 +41,23 @@ export const sentinelAddressHostAndPort = defineRule({
           "storage.redis.sentinelConfig.sentinelAddrs[0]: must be host:port, such as 'sentinel-0:26379', or the Redis master is not found through it",
         ],
       },
+      ...([0, 65_536, 99_999] as const).map((port) => ({
+        title: `port ${port}`,
+        value: withRedis({
+          ...redis,
+          sentinelConfig: { masterName: 'main', sentinelAddrs: ['sentinel-0:65535', `sentinel-1:${port}`] },
+        }),
+        findings: [
+          "storage.redis.sentinelConfig.sentinelAddrs[1]: must be host:port, such as 'sentinel-0:26379', or the Redis master is not found through it",
+        ] as const,
+      })),
     ],
   },
 })
 
-const HOST_AND_PORT = /^(?:[^\s:[\]]+|\[[0-9A-Fa-f:.]+(?:%[^\s\]]+)?\]):\d{1,5}$/
+const HOST_AND_PORT = /^(?:[^\s:[\]]+|\[[0-9A-Fa-f:.]+(?:%[^\s\]]+)?\]):(\d{1,5})$/
+
+function isDialled(address: string): boolean {
+  const port = Number(HOST_AND_PORT.exec(address)?.[1])
+  return port >= 1 && port <= 65_535
+}
