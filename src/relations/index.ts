@@ -86,7 +86,15 @@ export {
   workload,
 } from './examples.ts'
 export { exchangedAgain, exchangedBefore, exchangedTwice, repeated, type SecondExchange } from './exchange.ts'
-export { acceptingEnd, differenceText, issuerText, refusalBy, refusalOf, refusedCause } from './issuers.ts'
+export {
+  acceptingEnd,
+  differenceText,
+  issuerText,
+  type Refusal,
+  refusalBy,
+  refusalOf,
+  refusedCause,
+} from './issuers.ts'
 export { issuingServersOf as issuingBeside, mayIssue, serverEnd } from './issuing.ts'
 export {
   allUnsuited,
@@ -187,4 +195,4 @@ export {
   subjectProviders,
   undecidedCause,
 } from './subject-provider.ts'
-export { authServersOf, configsOf } from './workload-auth-server.ts'
+export { authServersOf, configsOf, type HeldServer, heldServersOf } from './workload-auth-server.ts'

@@ -3,7 +3,7 @@ import { type Gateway, type OidcConfig, oidcConfigNamed } from './related-resour
 import { OIDC_CONFIG } from './ends.ts'
 
 /** Why an MCPOIDCConfig does not accept tokens of an authorization server. */
-type Refusal =
+export type Refusal =
   | { readonly reason: 'type' }
   | { readonly reason: 'issuer'; readonly issued: string; readonly accepted: string }
 

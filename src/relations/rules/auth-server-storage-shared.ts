@@ -1,14 +1,44 @@
-import { advice, defineRule, isAbsent, pathTo, relatedTo } from '../../rule/index.ts'
+import {
+  aboutEach,
+  advice,
+  defineRule,
+  end,
+  isAbsent,
+  namesText,
+  pathTo,
+  relatedTo,
+} from '../../rule/index.ts'
 import { type Server, storageType } from '../../kinds/embedded-auth-server/effective.ts'
 import { redis, without } from '../../kinds/embedded-auth-server/examples.ts'
-import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
+import { MCPExternalAuthConfig, MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
 import { embedded, server } from '../../kinds/virtual-mcp-server/examples.ts'
-import { issuingBeside, serverConfig, serverEnd, serving } from '../index.ts'
+import {
+  AUTH_CONFIG,
+  type Gateway,
+  heldServersOf,
+  issuingBeside,
+  serverConfig,
+  serverEnd,
+  serving,
+  SINGLE_PROVIDER_KINDS,
+  type Workload,
+} from '../index.ts'
 
 const SPLIT =
   'with storage in memory each replica has its own logins and tokens, so requests to another replica fail; set `storage.type` to redis, or use 1 replica'
 const OWN_KEYS =
   'each replica makes keys of its own, and refuses the tokens of the other replicas; set `signingKeySecretRefs` and `hmacSecretRefs`, or use 1 replica'
+
+const SERVER = { spec: { type: 'embeddedAuthServer' as const, embeddedAuthServer: embedded } }
+const proxyWith = (replicas: number) => ({
+  kind: 'MCPRemoteProxy',
+  metadata: { name: 'wiki' },
+  spec: {
+    ...serving({}).spec,
+    authServerRef: { kind: 'MCPExternalAuthConfig', name: 'example' },
+    replicas,
+  },
+})
 
 const stored = { ...embedded, storage: { type: 'redis' as const, redis } }
 
@@ -20,11 +50,16 @@ function problemOf(server: Server): string | undefined {
   return lacks('signingKeySecretRefs') || lacks('hmacSecretRefs') ? OWN_KEYS : undefined
 }
 
+const ID = 'auth-server-storage-shared'
+const REPLICAS = pathTo<number>(['spec', 'replicas'])
+
+const isSeveral = ({ spec }: Gateway | Workload): boolean => (spec?.replicas ?? 1) > 1
+
 export const authServerStorageShared = defineRule({
-  id: 'auth-server-storage-shared',
-  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
-  needs: ['replicas'],
-  reads: ['MCPExternalAuthConfig'],
+  id: ID,
+  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy, MCPExternalAuthConfig],
+  needs: ['replicas', 'embeddedAuthServer'],
+  reads: ['MCPExternalAuthConfig', ...SINGLE_PROVIDER_KINDS],
   severity: 'warning',
   summary:
     'Several replicas with an embedded authorization server share its storage, in Redis, and its keys, in Secrets.',
@@ -45,13 +80,33 @@ export const authServerStorageShared = defineRule({
     'decision 21',
   ],
   *check(resource, { cluster, self }) {
-    const replicas = resource.spec?.replicas
-    if (replicas === undefined || replicas < 2) return
-    for (const issuing of issuingBeside(resource, self, cluster)) {
+    if (self.kind === 'MCPExternalAuthConfig') {
+      const several = heldServersOf(resource, self, cluster).filter(
+        ({ workload }) => isSeveral(workload) && workload.spec?.oidcConfigRef !== undefined,
+      )
+      const [first] = several
+      const problem = first && problemOf(first.server)
+      if (problem === undefined) return
+      const holders = several.map(({ holder }) => holder)
+      const warning = advice(AUTH_CONFIG.spec.embeddedAuthServer, `${problem}: ${namesText(holders, 2)}`)
+      yield relatedTo(
+        aboutEach(warning, () => holders.map(({ kind, name }) => [ID, kind, name])),
+        holders.slice(0, 4).map((holder) => end(holder, REPLICAS, 'is more than 1')),
+        () => [[ID, self.name]],
+      )
+      return
+    }
+    const judged = resource as Gateway | Workload
+    if (!isSeveral(judged)) return
+    for (const issuing of issuingBeside(judged, self, cluster)) {
       const problem = problemOf(issuing.server)
       if (problem === undefined) continue
-      const end = serverEnd(issuing, self, 'is in each replica')
-      yield relatedTo(advice(pathTo<number>(['spec', 'replicas']), problem), [end])
+      const { to } = issuing
+      yield relatedTo(
+        advice(REPLICAS, problem),
+        [serverEnd(issuing, self, 'is in each replica')],
+        to && (() => [[ID, to.name]]),
+      )
       return
     }
   },
@@ -74,6 +129,12 @@ export const authServerStorageShared = defineRule({
         value: { spec: { ...serving({}).spec, replicas: 1 } },
         others: [serverConfig('auth', 'okta')],
       },
+      {
+        title: 'one replica of each workload that names the server',
+        kind: 'MCPExternalAuthConfig',
+        value: SERVER,
+        others: [proxyWith(1)],
+      },
     ],
     invalid: [
       {
@@ -94,6 +155,13 @@ export const authServerStorageShared = defineRule({
         value: { spec: { ...serving({}).spec, replicas: 2 } },
         others: [serverConfig('auth', 'okta')],
         findings: [`spec.replicas: ${SPLIT}`],
+      },
+      {
+        title: 'several replicas of a workload that names the server',
+        kind: 'MCPExternalAuthConfig',
+        value: SERVER,
+        others: [proxyWith(2)],
+        findings: [`spec.embeddedAuthServer: ${SPLIT}: MCPRemoteProxy "wiki"`],
       },
     ],
   },

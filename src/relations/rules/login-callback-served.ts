@@ -1,4 +1,15 @@
-import { advice, defineRule, end, nameText, relatedTo, shortQuote } from '../../rule/index.ts'
+import {
+  about,
+  advice,
+  type Cluster,
+  defineRule,
+  end,
+  type FieldError,
+  nameText,
+  type ObjectName,
+  relatedTo,
+  shortQuote,
+} from '../../rule/index.ts'
 import {
   CALLBACK_NOT_SERVED,
   defaultCallback,
@@ -8,18 +19,36 @@ import {
   workingCallback,
 } from '../../kinds/embedded-auth-server/callback.ts'
 import { okta } from '../../kinds/embedded-auth-server/examples.ts'
-import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
-import { AUTH_CONFIG, authServer, GATEWAY, gatewayOf, issuingBeside, serving } from '../index.ts'
+import { MCPExternalAuthConfig, MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
+import {
+  AUTH_CONFIG,
+  authServer,
+  GATEWAY,
+  type Gateway,
+  gatewayOf,
+  heldServersOf,
+  issuingBeside,
+  serving,
+  SINGLE_PROVIDER_KINDS,
+  type Workload,
+} from '../index.ts'
+
+const ID = 'login-callback-served'
 
 /** The most upstream providers of an authorization server that get a finding: all these findings have one cause. */
 const MOST_PROVIDERS = 20
 const ISSUER = 'https://auth.example.com'
 const defaulting = { ...authServer(), upstreamProviders: [okta] }
-const config = (server: object) => ({
+const config = (embeddedAuthServer: ReturnType<typeof authServer> | typeof defaulting) => ({
   kind: 'MCPExternalAuthConfig',
   metadata: { name: 'auth' },
-  spec: { type: 'embeddedAuthServer', embeddedAuthServer: server },
+  spec: { type: 'embeddedAuthServer' as const, embeddedAuthServer },
 })
+const proxy = {
+  kind: 'MCPRemoteProxy',
+  metadata: { name: 'wiki' },
+  spec: { ...serving({}).spec, authServerRef: { kind: 'MCPExternalAuthConfig', name: 'example' } },
+}
 const at = (
   resourceUrl: string,
   authServerConfig: NonNullable<ReturnType<typeof gatewayOf>['spec']>['authServerConfig'],
@@ -30,10 +59,10 @@ const at = (
   })
 
 export const loginCallbackServed = defineRule({
-  id: 'login-callback-served',
-  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
-  needs: ['authServerConfig', 'oidcConfigRef'],
-  reads: ['MCPExternalAuthConfig'],
+  id: ID,
+  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy, MCPExternalAuthConfig],
+  needs: ['authServerConfig', 'oidcConfigRef', 'embeddedAuthServer'],
+  reads: ['MCPExternalAuthConfig', ...SINGLE_PROVIDER_KINDS],
   severity: 'warning',
   summary:
     'Where `resourceUrl` has a path, each upstream provider has a `redirectUri`: the callback below the path is not served.',
@@ -41,34 +70,23 @@ export const loginCallbackServed = defineRule({
   failure: CALLBACK_NOT_SERVED,
   sources: ['decision 3', 'decision 21'],
   *check(resource, { cluster, self }) {
-    for (const issuing of issuingBeside(resource, self, cluster)) {
-      const { server, to, resourceUrl } = issuing
-      if (resourceUrl === undefined) continue
-      const callback = defaultCallback(resourceUrl)
-      if (servesCallback(callback) !== false) continue
-      const working = workingCallback(server)
-      if (working === undefined) continue
-      const works = shortQuote(working)
-      const { upstreamProviders = [] } = server
-      let left = MOST_PROVIDERS
-      for (let i = 0; i < upstreamProviders.length && left > 0; i++) {
-        const provider = upstreamProviders[i]
-        const settings = withoutCallback(provider)
-        const who = settings && provider && providerText(provider)
-        if (settings === undefined || who === undefined) continue
-        left -= 1
-        const ends = `end at ${shortQuote(callback)}, which is not served`
+    if (self.kind === 'MCPExternalAuthConfig') {
+      yield* lostAt(resource, self, cluster)
+      return
+    }
+    for (const issuing of issuingBeside(resource as Gateway | Workload, self, cluster))
+      for (const { i, settings, who, ends, works } of lostLogins(issuing, MOST_PROVIDERS)) {
+        const { at, to } = issuing
+        const detail = `logins at ${who} ${ends}, which is not served`
         if (to === undefined) {
           const place = GATEWAY.spec.authServerConfig.upstreamProviders.at(i)[settings].redirectUri
-          const detail = `logins at ${who} ${ends}; write and register ${works}`
-          yield relatedTo(advice(place, detail), [end(self, issuing.at.resourceUrl, 'has a path')])
+          const error = advice(place, `${detail}; write and register ${works}`)
+          yield relatedTo(error, [end(self, at.resourceUrl, 'has a path')])
         } else {
-          const place = AUTH_CONFIG.spec.embeddedAuthServer.upstreamProviders.at(i)[settings].redirectUri
-          const detail = `logins at ${who} ${ends}; write and register ${works} in ${nameText(to)}`
-          yield relatedTo(advice(issuing.at.resourceUrl, detail), [end(to, place, 'is not set')])
+          const error = advice(at.resourceUrl, `${detail}; write and register ${works} in ${nameText(to)}`)
+          yield relatedTo(error, [end(to, redirectAt(i, settings), 'is not set')], () => [[ID, to.name]])
         }
       }
-    }
   },
   examples: {
     valid: [
@@ -84,6 +102,12 @@ export const loginCallbackServed = defineRule({
         kind: 'MCPServer',
         value: serving({}),
         others: [config(authServer('okta'))],
+      },
+      {
+        title: 'the same at the configuration',
+        kind: 'MCPExternalAuthConfig',
+        value: { spec: config(authServer('okta')).spec },
+        others: [proxy],
       },
     ],
     invalid: [
@@ -104,6 +128,60 @@ export const loginCallbackServed = defineRule({
           'spec.oidcConfigRef.resourceUrl: logins at "okta" end at "https://auth.example.com/mcp/oauth/callback", which is not served; write and register "https://auth.example.com/oauth/callback" in MCPExternalAuthConfig "auth"',
         ],
       },
+      {
+        title: 'the same at the configuration',
+        kind: 'MCPExternalAuthConfig',
+        value: { spec: config(defaulting).spec },
+        others: [proxy],
+        findings: [
+          'spec.embeddedAuthServer.upstreamProviders[0].oidcConfig.redirectUri: write and register "https://auth.example.com/oauth/callback": logins for MCPRemoteProxy "wiki" end at "https://auth.example.com/mcp/oauth/callback", not served',
+        ],
+      },
     ],
   },
 })
+
+type IssuingServer = ReturnType<typeof issuingBeside>[number]
+
+const redirectAt = (i: number, settings: 'oidcConfig' | 'oauth2Config') =>
+  AUTH_CONFIG.spec.embeddedAuthServer.upstreamProviders.at(i)[settings].redirectUri
+
+/** The first providers, at most `left`, whose logins end at the default callback, if that is not served. */
+function* lostLogins({ server, resourceUrl }: IssuingServer, left: number) {
+  if (resourceUrl === undefined) return
+  const callback = defaultCallback(resourceUrl)
+  if (servesCallback(callback) !== false) return
+  const working = workingCallback(server)
+  if (working === undefined) return
+  const works = shortQuote(working)
+  const { upstreamProviders = [] } = server
+  for (let i = 0; i < upstreamProviders.length && left > 0; i++) {
+    const provider = upstreamProviders[i]
+    const settings = withoutCallback(provider)
+    const who = settings && provider && providerText(provider)
+    if (settings === undefined || who === undefined) continue
+    left -= 1
+    yield { i, settings, who, ends: `end at ${shortQuote(callback)}`, works }
+  }
+}
+
+/** The warnings at an MCPExternalAuthConfig, for the workloads that name it. */
+function* lostAt(resource: object, self: ObjectName, cluster: Cluster): Iterable<FieldError> {
+  let left = MOST_PROVIDERS
+  for (const { holder, workload } of heldServersOf(resource, self, cluster))
+    for (const issuing of issuingBeside(workload, holder, cluster)) {
+      if (issuing.to?.name !== self.name) continue
+      for (const { i, settings, ends, works } of lostLogins(issuing, left)) {
+        left -= 1
+        const error = advice(
+          redirectAt(i, settings),
+          `write and register ${works}: logins for ${nameText(holder)} ${ends}, not served`,
+        )
+        yield relatedTo(
+          about(error, ID, holder.kind, holder.name, String(i)),
+          [end(holder, issuing.at.resourceUrl, 'has a path')],
+          () => [[ID, self.name]],
+        )
+      }
+    }
+}

@@ -1,22 +1,56 @@
-import { about, advice, defineRule, end, nameText, relatedTo, shortQuote } from '../../rule/index.ts'
-import { MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
+import {
+  about,
+  aboutEach,
+  advice,
+  defineRule,
+  end,
+  type FieldError,
+  namesText,
+  nameText,
+  type ObjectName,
+  relatedTo,
+  shortQuote,
+} from '../../rule/index.ts'
+import { issuing } from '../../kinds/mcp-oidc-config/examples.ts'
+import { MCPExternalAuthConfig, MCPOIDCConfig, MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
 import {
   acceptingEnd,
   AUTH_CONFIG,
-  authServersOf,
+  authServer,
+  differenceText,
   getOidcConfig,
+  heldServersOf,
   issuerText,
+  OIDC_CONFIG,
   oidcConfig,
   oidcConfigNamed,
+  type Refusal,
   refusalBy,
+  refusedCause,
   serverConfig,
   serving,
+  SINGLE_PROVIDER_KINDS,
+  WORKLOAD,
 } from '../index.ts'
 
+const ID = 'workload-auth-server-tokens-accepted'
+
+/** A proxy whose authorization server and MCPOIDCConfig have these names, for examples. */
+const proxyWith = (auth: string, corporate: string) => ({
+  kind: 'MCPRemoteProxy',
+  metadata: { name: 'wiki' },
+  spec: {
+    authServerRef: { kind: 'MCPExternalAuthConfig', name: auth },
+    oidcConfigRef: { name: corporate, audience: 'https://auth.example.com/mcp' },
+  },
+})
+
+const SERVER = { spec: { type: 'embeddedAuthServer' as const, embeddedAuthServer: authServer('okta') } }
+
 export const workloadAuthServerTokensAccepted = defineRule({
-  id: 'workload-auth-server-tokens-accepted',
-  on: [MCPServer, MCPRemoteProxy],
-  reads: ['MCPExternalAuthConfig', 'MCPOIDCConfig'],
+  id: ID,
+  on: [MCPServer, MCPRemoteProxy, MCPOIDCConfig, MCPExternalAuthConfig],
+  reads: ['MCPExternalAuthConfig', 'MCPOIDCConfig', ...SINGLE_PROVIDER_KINDS],
   severity: 'warning',
   summary:
     'The MCPOIDCConfig of a workload has the issuer of the embedded authorization server that it names.',
@@ -27,41 +61,58 @@ export const workloadAuthServerTokensAccepted = defineRule({
     consequence: 'denies everyone',
     threads: [],
   },
-  sources: [
-    { section: '5.1', says: 'The issuer of that MCPOIDCConfig equals authServerConfig.issuer.' },
-    'decision 9',
-  ],
-  *check(workload, { path, cluster, self }) {
-    const name = workload.spec?.oidcConfigRef?.name
-    const config = name === undefined ? undefined : getOidcConfig(cluster, name)
-    if (name === undefined || config === undefined) return
-    const at = path.spec.oidcConfigRef.name
-    const named = nameText(oidcConfigNamed(name))
-    for (const { to, server } of authServersOf(self.kind, workload, cluster)) {
-      const refusal = refusalBy(config, server.issuer)
-      if (refusal === undefined) continue
-      const detail =
-        refusal.reason === 'type'
-          ? `${named} accepts only tokens of the cluster, so those of ${nameText(to)} are refused with 401; name one of type inline with its issuer`
-          : `${named} refuses tokens of ${nameText(to)}: its issuer ${shortQuote(refusal.accepted)} must equal ${issuerText(refusal.issued, refusal.accepted)}`
-      const warning = about(advice(at, detail), 'workload-auth-server-tokens-accepted', name, to.name)
-      yield relatedTo(warning, [
+  sources: ['5.1', 'decision 9'],
+  *check(resource, { cluster, self }) {
+    const refused = heldServersOf(resource, self, cluster).flatMap(({ workload, server, to, holder }) => {
+      const name = workload.spec?.oidcConfigRef?.name
+      const config = name === undefined ? undefined : getOidcConfig(cluster, name)
+      const refusal = config && refusalBy(config, server.issuer)
+      return name === undefined || refusal === undefined ? [] : [{ name, refusal, to, holder }]
+    })
+    for (const held of Map.groupBy(refused, ({ name, to }) => `${name}/${to.name}`).values()) {
+      const [first] = held
+      if (first === undefined) continue
+      const { name, refusal, to, holder } = first
+      const warning = adviceAt(self.kind, { ...first, holders: held.map((each) => each.holder) })
+      const ends = [
         acceptingEnd(name, refusal),
         end(to, AUTH_CONFIG.spec.embeddedAuthServer.issuer, 'issues the tokens'),
-      ])
+        end(holder, WORKLOAD.spec.oidcConfigRef.name, 'checks the tokens'),
+      ]
+      yield relatedTo(
+        holder === self
+          ? about(warning, ID, name, to.name)
+          : aboutEach(warning, () => held.map((each) => [ID, each.holder.kind, each.holder.name, to.name])),
+        ends.filter(({ object }) => object.kind !== self.kind),
+        () => [refusedCause(name)],
+      )
     }
   },
   examples: {
     valid: [
       {
         title: 'the same issuer',
+        kind: 'MCPServer',
         value: serving({}),
         others: [serverConfig('auth', 'okta'), oidcConfig('corporate')],
       },
       {
         title: 'no embedded server: tokens come from elsewhere',
+        kind: 'MCPServer',
         value: { spec: { oidcConfigRef: { name: 'corporate', audience: 'jira' } } },
         others: [oidcConfig('corporate', 'https://okta.example.com')],
+      },
+      {
+        title: 'the same issuer, and tokens of another server for another workload',
+        kind: 'MCPOIDCConfig',
+        value: issuing('https://auth.example.com'),
+        others: [serverConfig('auth', 'okta'), proxyWith('auth', 'example'), proxyWith('auth', 'other')],
+      },
+      {
+        title: 'the same issuer',
+        kind: 'MCPExternalAuthConfig',
+        value: SERVER,
+        others: [proxyWith('example', 'corporate'), oidcConfig('corporate')],
       },
     ],
     invalid: [
@@ -90,6 +141,87 @@ export const workloadAuthServerTokensAccepted = defineRule({
           'spec.oidcConfigRef.name: MCPOIDCConfig "corporate" accepts only tokens of the cluster, so those of MCPExternalAuthConfig "auth" are refused with 401; name one of type inline with its issuer',
         ],
       },
+      {
+        title: 'another issuer',
+        kind: 'MCPOIDCConfig',
+        value: issuing('https://login.example.com'),
+        others: [serverConfig('auth', 'okta'), proxyWith('auth', 'example')],
+        findings: [
+          'spec.inline.issuer: refuses the tokens of MCPExternalAuthConfig "auth" at MCPRemoteProxy "wiki": their issuer is "https://auth.example.com"; write it here, or this one in embeddedAuthServer.issuer',
+        ],
+      },
+      {
+        title: 'tokens of the cluster',
+        kind: 'MCPOIDCConfig',
+        value: { spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} } },
+        others: [serverConfig('auth', 'okta'), proxyWith('auth', 'example')],
+        findings: [
+          `spec.type: refuses the tokens of MCPExternalAuthConfig "auth" at MCPRemoteProxy "wiki"; write 'inline', and their issuer in spec.inline.issuer`,
+        ],
+      },
+      {
+        title: 'another issuer',
+        kind: 'MCPExternalAuthConfig',
+        value: SERVER,
+        others: [proxyWith('example', 'corporate'), oidcConfig('corporate', 'https://login.example.com')],
+        findings: [
+          'spec.embeddedAuthServer.issuer: MCPOIDCConfig "corporate" refuses these tokens with 401 at MCPRemoteProxy "wiki": its issuer "https://login.example.com" must equal this one',
+        ],
+      },
+      {
+        title: 'tokens of the cluster',
+        kind: 'MCPExternalAuthConfig',
+        value: SERVER,
+        others: [
+          proxyWith('example', 'corporate'),
+          {
+            kind: 'MCPOIDCConfig',
+            metadata: { name: 'corporate' },
+            spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} },
+          },
+        ],
+        findings: [
+          'spec.embeddedAuthServer.issuer: MCPOIDCConfig "corporate" refuses these tokens with 401 at MCPRemoteProxy "wiki": it accepts only tokens of the cluster; name one of type inline there',
+        ],
+      },
     ],
   },
 })
+
+interface Refused {
+  readonly name: string
+  readonly refusal: Refusal
+  readonly to: ObjectName
+  readonly holders: readonly ObjectName[]
+}
+
+/** The warning at the judged object of this kind: the MCPOIDCConfig, the authorization server or the workload. */
+function adviceAt(kind: string, { name, refusal, to, holders }: Refused): FieldError {
+  const named = nameText(oidcConfigNamed(name))
+  const at = namesText(holders, 2)
+  if (kind === 'MCPOIDCConfig')
+    return refusal.reason === 'type'
+      ? advice(
+          OIDC_CONFIG.spec.type,
+          `refuses the tokens of ${nameText(to)} at ${at}; write 'inline', and their issuer in spec.inline.issuer`,
+        )
+      : advice(
+          OIDC_CONFIG.spec.inline.issuer,
+          `refuses the tokens of ${nameText(to)} at ${at}: their issuer is ${issuerText(refusal.issued, refusal.accepted)}; write it here, or this one in embeddedAuthServer.issuer`,
+        )
+  if (kind === 'MCPExternalAuthConfig')
+    return advice(
+      AUTH_CONFIG.spec.embeddedAuthServer.issuer,
+      `${named} refuses these tokens with 401 at ${at}: ${
+        refusal.reason === 'type'
+          ? 'it accepts only tokens of the cluster; name one of type inline there'
+          : `its issuer ${shortQuote(refusal.accepted)} must equal this one${differenceText(refusal.issued, refusal.accepted)}`
+      }`,
+    )
+  return advice(
+    WORKLOAD.spec.oidcConfigRef.name,
+    refusal.reason === 'type'
+      ? `${named} accepts only tokens of the cluster, so those of ${nameText(to)} are refused with 401; name one of type inline with its issuer`
+      : `${named} refuses tokens of ${nameText(to)}: its issuer ${shortQuote(refusal.accepted)} must equal ${issuerText(refusal.issued, refusal.accepted)}`,
+  )
+}
