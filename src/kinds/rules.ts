@@ -151,6 +151,7 @@ export { authServerIncomingAuthOidc } from './virtual-mcp-server/rules/auth-serv
 export { authServerTokensAccepted } from './virtual-mcp-server/rules/auth-server-tokens-accepted.ts'
 export { authenticationSetInSpec } from './virtual-mcp-server/rules/authentication-set-in-spec.ts'
 export { backendCredentialsConfigured } from './virtual-mcp-server/rules/backend-credentials-configured.ts'
+export { backendSecretVariableUnique } from './virtual-mcp-server/rules/backend-secret-variable-unique.ts'
 export { backendStrategyChosen } from './virtual-mcp-server/rules/backend-strategy-chosen.ts'
 export { baselineClientScopesAdvertised } from './virtual-mcp-server/rules/baseline-client-scopes-advertised.ts'
 export { delegateClientScopesAdvertised } from './virtual-mcp-server/rules/delegate-client-scopes-advertised.ts'
