@@ -617,18 +617,36 @@ t.test('Secrets are looked at only on request, and nothing of them stays', async
     const found = server.inBackground(bearerConfig('jira'))
     t.notOk(found.includes('secret-reference-found'), `${title}: nothing in the background, which reads none`)
   }
-  const short = serverWith({ checksSecrets: true })
   const stringData = (bytes: number) => ({
     'signing-key': Buffer.from('key').toString('base64'),
     hmac: Buffer.alloc(bytes).toString('base64'),
   })
-  for (const [bytes, allowed] of [
-    [31, false],
-    [32, true],
-  ] as const) {
-    short.there.set('Secret/auth', { data: stringData(bytes) })
-    const answer = await short.send(gateway('gateway', { authServerConfig: authServer('okta') }))
-    t.equal(answer.allowed, allowed, `an HMAC secret of ${bytes} bytes`)
+  const id = 'secret-reference-found'
+  const reason = 'external-secrets makes it'
+  const issuing = gateway('gateway', { authServerConfig: authServer('okta') })
+  const metadata = {
+    name: 'gateway',
+    annotations: { [`${DEFAULT_API_GROUP}/vmcp-admission-ignore`]: `${id}: ${reason}` },
+  }
+  const update = { operation: 'UPDATE', oldObject: resource(gateway('gateway', {})) }
+  // No Secret is read before the first judgement: an ignored warning must not keep it from being read.
+  const short: readonly (readonly [string, Partial<Settings>, Other, object])[] = [
+    ['as it is', {}, issuing, {}],
+    ['a warning that its annotation ignores', {}, { ...issuing, metadata }, {}],
+    ['a warning that is off', { severities: [{ id, severity: 'off' }] }, issuing, {}],
+    ['a warning that is exempted', { exemptions: [{ id, reason }] }, issuing, {}],
+    ['advice, of which no update is told', { severities: [{ id, severity: 'advice' }] }, issuing, update],
+  ]
+  for (const [title, settings, object, request] of short) {
+    for (const [bytes, allowed] of [
+      [31, false],
+      [32, true],
+    ] as const) {
+      const server = serverWith({ checksSecrets: true, settings })
+      server.there.set('Secret/auth', { data: stringData(bytes) })
+      const answer = await server.send(object, { ...request })
+      t.equal(answer.allowed, allowed, `an HMAC secret of ${bytes} bytes: ${title}`)
+    }
   }
 })
 
@@ -667,6 +685,13 @@ t.test('ConfigMaps are looked at only on request', async (t) => {
     const inBackground = server.inBackground(trusting)
     t.notOk(inBackground.includes('config-map-reference-found'), `${title}: nothing in the background`)
   }
+  const authzConfig = { type: 'configMap', configMap: { name: 'policies' } } as const
+  const authorizing = gateway('gateway', { incomingAuth: { type: 'anonymous', authzConfig } })
+  const severities = [{ id: 'config-map-reference-found', severity: 'off' as const }]
+  const server = serverWith({ checksSecrets: true, settings: { severities } })
+  server.there.set('ConfigMap/policies', { data: { 'authz.json': '{}' } })
+  const { warnings = [] } = await server.send(authorizing)
+  t.match(warnings.join(), 'authorization-config-map-accepted', 'policies, where a missing one is not told')
 })
 
 t.test('a deletion is refused only on request, and never where it would be stuck', async (t) => {

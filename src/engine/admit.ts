@@ -4,7 +4,7 @@ import { type Cluster, type Finding, isObject, nameKey, type ObjectName, type St
 import type { Surroundings } from './rules.ts'
 import { findingsIn, findingsOnDelete } from './findings.ts'
 import { isLeftOut } from './ignored.ts'
-import type { Confirmed, Verdict } from './decide.ts'
+import type { Confirmed } from './decide.ts'
 import { yielding } from './yielding.ts'
 import { severityAt } from './settings.ts'
 import { shape } from '../shape/index.ts'
@@ -161,10 +161,11 @@ function leftOut(
 
 /**
  * The objects to read before the verdict is certain: those on which errors depend, those on which warnings depend,
- * and those in `lacking` (not cached, or only in part). Without repeats, and without objects that were just read.
+ * those that other findings would look at (`looksAt`), and those in `lacking` (not cached, or only in part). Without
+ * repeats, and without objects that were just read.
  */
 function unconfirmedOf(
-  { errors, warnings }: Verdict,
+  { errors, warnings, looksAt }: ObjectJudgement,
   lacking: ReadonlyMap<string, ObjectName>,
   read: Confirmed | undefined,
 ): readonly ObjectName[] {
@@ -174,6 +175,7 @@ function unconfirmedOf(
   }
   for (const { error } of errors) error.dependsOn?.forEach(add)
   for (const { error } of warnings) error.dependsOn?.forEach(add)
+  looksAt.forEach(add)
   for (const name of lacking.values()) add(name)
   return [...found.values()]
 }

@@ -115,7 +115,7 @@ export {
   problemWithIgnoredId,
   refusal,
 } from './ignored.ts'
-export type { ObjectJudgement } from './judgement.ts'
+export { type ObjectJudgement, READ_BY_REVIEWS } from './judgement.ts'
 export { jsonPatch, type PatchOperation } from './patch.ts'
 export { PROBE_IDS, type ProbeId } from './probe-ids.ts'
 export { isStrictError, type Profile, severitiesOf, STRICT } from './profiles.ts'

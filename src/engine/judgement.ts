@@ -1,5 +1,12 @@
 import type { Kind } from '../kinds/kind.ts'
-import { Budget, type Cluster, type Finding, type Resource, type Steps } from '../rule/index.ts'
+import {
+  Budget,
+  type Cluster,
+  type Finding,
+  type ObjectName,
+  type Resource,
+  type Steps,
+} from '../rule/index.ts'
 import { JUDGEMENT, type Surroundings } from './rules.ts'
 import { completed } from './defaults.ts'
 import { ignoresIn, withAnnotationProblems, withoutIgnored } from './ignored.ts'
@@ -8,13 +15,21 @@ import type { Ignore } from './settings.ts'
 import { type Contents, shape } from '../shape/index.ts'
 import type { Prepared } from './world.ts'
 
+/** The kinds that only reviews read, by `--check-secrets` and `--check-config-maps`: the cache never has them. */
+export const READ_BY_REVIEWS: ReadonlySet<string> = new Set(['Secret', 'ConfigMap'])
+
 /** A verdict with its cost. */
 export interface ObjectJudgement extends Verdict {
+  /**
+   * The Secrets and ConfigMaps that findings depend on, also findings that are off or ignored: a rule finds nothing
+   * about what is in a Secret until it is read.
+   */
+  readonly looksAt: readonly ObjectName[]
   /** Units of the budget spent on the submitted and the stored object together. */
   readonly spent: number
 }
 
-export const ADMITTED: ObjectJudgement = { ...NO_FINDINGS, spent: 0 }
+export const ADMITTED: ObjectJudgement = { ...NO_FINDINGS, looksAt: [], spent: 0 }
 
 /** An object that is judged. */
 export interface JudgedSubject {
@@ -53,7 +68,8 @@ export function* judgement({ world }: Prepared, given: Case): Steps<ObjectJudgem
   const { kind, namespace, name, object, replaced, dryRun, confirmed } = given
   const budget = new Budget(JUDGEMENT)
   const ofReplaced = new Budget(JUDGEMENT)
-  const weighed = weigh(yield* given.find(budget), namespace, settings)
+  const findings = yield* given.find(budget)
+  const weighed = weigh(findings, namespace, settings)
   const before =
     replaced && hasErrors(weighed)
       ? {
@@ -66,7 +82,13 @@ export function* judgement({ world }: Prepared, given: Case): Steps<ObjectJudgem
   const { ignores, problems } = ignoresIn(object, group)
   const self = { kind: kind.kind, namespace, name }
   const kept = withoutIgnored(verdict, self, settings, [...given.ignores, ...ignores])
-  return { ...withAnnotationProblems(kept, problems, world), spent: budget.spent + ofReplaced.spent }
+  return {
+    ...withAnnotationProblems(kept, problems, world),
+    looksAt: findings.flatMap(({ error: { dependsOn = [] } }) =>
+      dependsOn.filter(({ kind }) => READ_BY_REVIEWS.has(kind)),
+    ),
+    spent: budget.spent + ofReplaced.spent,
+  }
 }
 
 /** The context in which rules check an object: by default with the other objects of its namespace. */

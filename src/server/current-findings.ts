@@ -1,5 +1,5 @@
 import type { Kind } from '../kinds/kind.ts'
-import type { Judge, Verdict } from '../engine/index.ts'
+import { type Judge, READ_BY_REVIEWS, type Verdict } from '../engine/index.ts'
 import { KINDS } from '../kinds/index.ts'
 import {
   type Finding,
@@ -294,9 +294,6 @@ export class CurrentFindings {
     return known ?? tags
   }
 }
-
-/** The kinds that only reviews read, by `--check-secrets` and `--check-config-maps`: the state never has them. */
-const READ_BY_REVIEWS: ReadonlySet<string> = new Set(['Secret', 'ConfigMap'])
 
 const findingsOf = ({ errors, warnings }: Verdict): readonly Finding[] =>
   [...errors, ...warnings].filter(
