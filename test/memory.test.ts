@@ -247,6 +247,37 @@ t.test(
   },
 )
 
+t.test('what rules do not read of an object is counted with the rest', (t) => {
+  const { state, current } = viewOf({ all: Infinity, object: 50_000 })
+  const nulls = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`a${i}`, null]))
+  const server = (name: string, given: object): Other => ({
+    kind: 'MCPServer',
+    metadata: { name },
+    spec: { image: 'jira', ...given } as never,
+  })
+  const rows: readonly (readonly [title: string, spec: object, least: number, partial: number])[] = [
+    ['many nulls', { podTemplateSpec: nulls(1_000) }, 40_000, 0],
+    ['too many to keep', { podTemplateSpec: nulls(2_000) }, 0, 1],
+    ['a long text of a wrong type', { groupRef: 'x'.repeat(40_000) }, 40_000, 0],
+    [
+      'lists that are copied because an item has a null',
+      { podTemplateSpec: { items: Array.from({ length: 150 }, () => ({ a: null, b: 1 })) } },
+      // Each item twice: with both fields, and without the null.
+      150 * (56 + 2 * 32 + 56 + 32),
+      0,
+    ],
+  ]
+  let before = 0
+  for (const [i, [title, spec, least, partial]] of rows.entries()) {
+    put(current, server(`server-${i}`, spec), 'default')
+    const { bytes, partial: kept } = state.sizes
+    t.ok(bytes - before > least, `${title}: ${bytes - before} bytes`)
+    t.equal(kept, partial + rows.slice(0, i).filter((row) => row[3] > 0).length, title)
+    before = bytes
+  }
+  t.end()
+})
+
 t.test('a large object is judged in the background, once it was read, each version', (t) => {
   const { state, current } = viewOf({ all: Infinity, object: 4_096 })
   const backends = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`backend-${i}`, 'key']))

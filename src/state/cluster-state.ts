@@ -294,12 +294,12 @@ export class ClusterState {
       bytes: 0,
     }
     if (before !== undefined) this.#drop(there, before)
-    const wholeBytes = storedBytes(name, given.resource)
+    const wholeBytes = storedBytes(name, given.object, given.resource)
     const isPartial = wholeBytes > this.#budget.object
     const facts = isPartial ? factsOf(given.resource, this.#budget.object) : undefined
     const part = isPartial ? { refers: referenceHashes(kind, given.resource), wholeBytes } : undefined
     const { object, resource } = facts === undefined ? given : { object: facts, resource: facts }
-    const bytes = storedBytes(name, resource) + (part?.refers.byteLength ?? 0)
+    const bytes = storedBytes(name, object, resource) + (part?.refers.byteLength ?? 0)
     const { fits, displaced } = this.#makeRoom(namespace, bytes)
     if (!fits) {
       this.#leaveOut(kind, namespace)

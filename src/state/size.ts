@@ -1,4 +1,4 @@
-import { isObject, type Resource, setOwn } from '../rule/index.ts'
+import { isObject, type JsonHolder, type Resource, setOwn } from '../rule/index.ts'
 
 /** Bytes of an empty object in the heap of 64-bit V8; test/memory.test.ts compares these numbers with measurements. */
 const OBJECT = 56
@@ -8,9 +8,19 @@ const NUMBER = 8
 /** Bytes that the cache's maps need for an object: for its name, keys, references and findings. */
 const STORED = 450
 
-/** Estimated bytes that an object takes in the cluster cache. */
-export const storedBytes = (name: string, resource: object): number =>
-  STORED + 4 * name.length + bytesOf(resource)
+/** Estimated bytes that an object takes in the cluster cache, with what is copied for rules (`resource`). */
+export const storedBytes = (name: string, object: unknown, resource: unknown = object): number =>
+  STORED + 4 * name.length + bytesOf(object) + copiedBytes(resource, object)
+
+/** Estimated bytes of the lists and objects in a copy that it does not share with its original. */
+function copiedBytes(copy: unknown, original: unknown): number {
+  if (copy === original || typeof copy !== 'object' || copy === null) return 0
+  const entry = Array.isArray(copy) ? NUMBER : ENTRY
+  let bytes = OBJECT
+  for (const key in copy)
+    bytes += entry + copiedBytes((copy as JsonHolder)[key], (original as JsonHolder | undefined)?.[key])
+  return bytes
+}
 
 /** Estimated bytes that a value of JSON takes in memory. */
 function bytesOf(value: unknown): number {
