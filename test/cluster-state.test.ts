@@ -328,6 +328,26 @@ t.test('objects that may not be read are not reported as missing', async () => {
   assert.deepEqual(found(), [])
 })
 
+t.test('an object with too many violations is there, and nothing of it is known', async () => {
+  const state = newWorld()
+  const current = new CurrentFindings(state, () => judgeOf())
+  const config = kindNamed.get('MCPExternalAuthConfig') ?? mcpGroup
+  const put = (kind: Kind, { metadata, ...rest }: Other, resourceVersion: string) =>
+    current.put(kind, { ...rest, metadata: { ...metadata, namespace: 'x', resourceVersion } })
+  const roleMappings = Array.from({ length: 1_001 }, () => ({}))
+  put(mcpServer, backend('jira', 'key'), '1')
+  put(config, headerConfig('key'), '2')
+  put(config, { ...headerConfig('key'), spec: { type: 'awsSts', awsSts: { roleMappings } } }, '3')
+  assert.deepEqual(state.get(config.kind, 'x', 'key')?.spec, undefined, 'nor what was stored before')
+  const found = standingTexts(current)
+  assert.ok(found.includes('MCPExternalAuthConfig/x/key object-judged-whole error'), found.join('\n'))
+  assert.deepEqual(
+    found.filter((text) => text.includes('reference-found')),
+    ['MCPServer/x/jira reference-found warning'],
+    'the group alone is missing',
+  )
+})
+
 t.test('defaults that depend on other objects: twice is once, and no finding comes or goes', async () => {
   let written = 0
   fc.assert(

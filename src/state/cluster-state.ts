@@ -6,6 +6,7 @@ import {
   type Cluster,
   compareNames,
   type Memo,
+  metadataOf,
   nameKey,
   type ObjectName,
   type Resource,
@@ -111,9 +112,9 @@ export class ClusterState {
   /**
    * Stores an object, replacing the object of the same kind, namespace and name. `fallback` is the namespace of an
    * object that names none; `unknown` lists paths whose values are placeholders, which rules cannot read. Ignores an
-   * object without a name, because nothing can refer to it. Of an object over the size limit it stores only the spec
-   * without lists, large maps and long texts. When the state is full, drops objects of the largest namespace and
-   * returns their names.
+   * object without a name, because nothing can refer to it. Of an object with too many violations of its schema, rules
+   * read only the metadata. Of an object over the size limit it stores only the spec without lists, large maps and long
+   * texts. When the state is full, drops objects of the largest namespace and returns their names.
    */
   put(
     kind: Kind,
@@ -121,9 +122,15 @@ export class ClusterState {
     fallback = '',
     unknown: readonly (readonly Segment[])[] = [],
   ): readonly Displaced[] {
-    const { resource } = shape(kind, object, ANYTHING, unknown)
-    const { name, namespace = fallback } = resource?.metadata ?? {}
-    if (resource === undefined || typeof name !== 'string' || typeof namespace !== 'string') return []
+    const { resource = { metadata: metadataOf(object), spec: undefined } } = shape(
+      kind,
+      object,
+      ANYTHING,
+      unknown,
+    )
+    const { name } = resource.metadata ?? {}
+    const namespace = resource.metadata?.namespace ?? fallback
+    if (typeof name !== 'string' || typeof namespace !== 'string') return []
     const version = versionOf(resource)
     const place = namespace === '' ? fallback : namespace
     return this.#store(place, { name: { kind: kind.kind, name }, object, resource, version })
