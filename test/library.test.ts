@@ -159,4 +159,37 @@ t.test('wrong options throw, objects never do', async (t) => {
     { apiVersion: API, kind: 'MCPServer', spec: 1 },
   ]
   t.doesNotThrow(() => judge(anything, { others: anything }))
+
+  const nested = (levels: number) => {
+    let value: object = {}
+    for (let i = 1; i < levels; i++) value = i % 2 === 0 ? { a: value } : [value]
+    return value
+  }
+  const holding = (podTemplateSpec: object) => ({
+    apiVersion: API,
+    kind: 'MCPServer',
+    metadata: { name: 'deep', annotations: {} },
+    spec: { image: 'jira', podTemplateSpec },
+  })
+  const cycle: Record<string, unknown> = {}
+  Object.assign(cycle, { a: cycle, b: cycle })
+  for (const [title, value, ids] of [
+    ['as deep as may be', nested(498), []],
+    ['one level more', nested(499), ['object-judged-whole']],
+    ['100,000 levels', nested(100_000), ['object-judged-whole']],
+    ['a cycle', cycle, ['object-judged-whole']],
+  ] as const) {
+    const deep = holding(value)
+    for (const others of [[], [deep]]) {
+      const { findings } = judge(
+        [deep, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: value }],
+        { others },
+      )
+      t.strictSame(
+        findings.filter(({ severity }) => severity === 'error').map(({ id }) => id),
+        ids,
+        title,
+      )
+    }
+  }
 })

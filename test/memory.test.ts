@@ -249,11 +249,12 @@ t.test(
 
 t.test('what rules do not read of an object is counted with the rest', (t) => {
   const { state, current } = viewOf({ all: Infinity, object: 50_000 })
-  const nulls = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`a${i}`, null]))
+  const nulls = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`a${i}`, null]))
   const server = (name: string, given: object): Other => ({
     kind: 'MCPServer',
     metadata: { name },
-    spec: { image: 'jira', ...given } as never,
+    spec: { image: 'jira', ...given },
   })
   const rows: readonly (readonly [title: string, spec: object, least: number, partial: number])[] = [
     ['many nulls', { podTemplateSpec: nulls(1_000) }, 40_000, 0],
@@ -275,6 +276,26 @@ t.test('what rules do not read of an object is counted with the rest', (t) => {
     t.equal(kept, partial + rows.slice(0, i).filter((row) => row[3] > 0).length, title)
     before = bytes
   }
+  t.end()
+})
+
+t.test('of an object that nests as deep as an API server takes, the rest is read', (t) => {
+  const { state, current } = viewOf({ all: Infinity, object: Infinity })
+  let podTemplateSpec = {}
+  for (let level = 0; level < 9_990; level++) podTemplateSpec = { a: podTemplateSpec }
+  const deep: Other = {
+    kind: 'MCPServer',
+    metadata: { name: 'deep' },
+    spec: { image: 'jira', groupRef: { name: 'tools' }, podTemplateSpec },
+  }
+  put(current, deep, 'default')
+  t.strictSame(state.in('default').referrers('MCPGroup', 'tools'), [{ kind: 'MCPServer', name: 'deep' }])
+  current.startRound()
+  while (current.work(10));
+  t.strictSame(
+    [...current.findings()].map(({ id }) => id),
+    ['reference-found'],
+  )
   t.end()
 })
 

@@ -22,8 +22,10 @@ import {
 import {
   causeText,
   type Finding as FoundFinding,
+  isNestedOver,
   isObject,
   jsonKey,
+  NOT_JUDGED,
   objectKey,
   pathText,
   type Resource,
@@ -136,13 +138,18 @@ export function judge(objects: readonly unknown[], options: JudgeOptions = {}): 
   const { others = [], namespace = 'default', apiGroup: group = DEFAULT_API_GROUP, profile } = options
   const strict = options.strict === true || profile === 'strict'
   const reading: DocumentReading = { group, namespace, strict }
-  const stored = storedIn(others, reading)
-  const applied = objects.map((object) => asApplied(object, stored.get(keyOf(object, reading)), reading))
+  const existing = others.map((object) => (isTooDeep(object, reading) ? withoutSpec(object) : object))
+  const stored = storedIn(existing, reading)
+  const applied = objects.map((object) =>
+    isTooDeep(object, reading)
+      ? withoutSpec(object)
+      : asApplied(object, stored.get(keyOf(object, reading)), reading),
+  )
   const around: Around = {
     reading,
     stored,
-    before: others.length === 0 ? undefined : stateOf(others, reading, amongObjects),
-    after: stateOf([...others, ...applied], reading, amongObjects),
+    before: others.length === 0 ? undefined : stateOf(existing, reading, amongObjects),
+    after: stateOf([...existing, ...applied], reading, amongObjects),
     severities: severitiesFor(options),
     release: knownRelease(options.release),
   }
@@ -199,6 +206,8 @@ function judgeOne(object: unknown, index: number, around: Around): Judgement {
   }
   const resource = object as Resource
   const subject = { index, ...subjectOf(kind.kind, resource, reading) }
+  if (isTooDeep(object, reading))
+    return { ...NOTHING, findings: findingsOf({ errors: [TOO_DEEP], warnings: [] }, subject) }
   const name = nameOf(resource)
   const oldObject = around.stored.get(keyOf(object, reading))
   const { namespace } = subject
@@ -223,7 +232,31 @@ function judgeOne(object: unknown, index: number, around: Around): Judgement {
 
 const NOTHING: Judgement = { findings: [], defaults: [], placeholders: [] }
 
-function findingsOf({ errors, warnings }: Verdict, subject: Subject): Finding[] {
+/** The most levels of lists and objects in an object that is judged, as in `check`. */
+const DEEPEST = 500
+
+const isTooDeep = (object: unknown, reading: DocumentReading): object is Resource =>
+  kindOf(object, reading) !== undefined && isNestedOver(object, DEEPEST)
+
+/** An object of which nothing is known but that it exists. */
+const withoutSpec = ({ apiVersion, kind, metadata }: Resource): Resource => ({
+  apiVersion,
+  kind,
+  metadata: { name: metadata?.name, namespace: metadata?.namespace },
+  spec: undefined,
+})
+
+const TOO_DEEP: FoundFinding = {
+  id: NOT_JUDGED,
+  severity: 'error',
+  error: {
+    type: 'forbidden',
+    at: [],
+    detail: `lists and maps nest deeper than ${DEEPEST} levels; the object is not judged`,
+  },
+}
+
+function findingsOf({ errors, warnings }: Pick<Verdict, 'errors' | 'warnings'>, subject: Subject): Finding[] {
   return [...errors, ...warnings].map((finding: FoundFinding) => ({
     ...placeOf(subject, finding.error.at),
     severity: finding.severity,

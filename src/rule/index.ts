@@ -84,7 +84,15 @@ export {
   valueAt,
 } from './path.ts'
 export { certificateBlocks } from './pem.ts'
-export { type Given, isAbsent, isObject, metadataOf, type Resource, setOwn } from './resource.ts'
+export {
+  type Given,
+  isAbsent,
+  isNestedOver,
+  isObject,
+  metadataOf,
+  type Resource,
+  setOwn,
+} from './resource.ts'
 export {
   type Context,
   defineRule,

@@ -43,6 +43,18 @@ export function metadataOf(object: unknown): Readonly<Record<string, unknown>> {
   return isObject(object) && isObject(object.metadata) ? object.metadata : {}
 }
 
+/**
+ * Whether lists and objects nest over `most` levels deep in a value. Other functions recurse without a bound: they are
+ * for values of which this is false.
+ */
+export function isNestedOver(value: unknown, most: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (most === 0) return true
+  for (const key in value)
+    if (isNestedOver((value as Readonly<Record<string, unknown>>)[key], most - 1)) return true
+  return false
+}
+
 /** Sets an own property. Plain assignment to `__proto__` would change the prototype. */
 export function setOwn(holder: object, key: string | number, value: unknown): void {
   if (key === '__proto__')

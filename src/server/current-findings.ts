@@ -3,6 +3,7 @@ import { type Judge, READ_BY_REVIEWS, type Verdict } from '../engine/index.ts'
 import { KINDS } from '../kinds/index.ts'
 import {
   type Finding,
+  isNestedOver,
   isObject,
   metadataOf,
   nameKey,
@@ -153,7 +154,8 @@ export class CurrentFindings {
     const self = { kind: kind.kind, name }
     if (!this.has(self.kind, namespace, name) || this.#state.isWhole(self.kind, namespace, name)) return
     const alone = this.#judge().beside('no cluster')
-    this.#keep(namespace, self, findingsOf(alone.stored({ kind, namespace, name, object })))
+    const read = withReadMetadata(object, this.#state.group)
+    this.#keep(namespace, self, findingsOf(alone.stored({ kind, namespace, name, object: read })))
   }
 
   remove(kind: Kind, namespace: string, name: string): void {
@@ -300,6 +302,21 @@ const findingsOf = ({ errors, warnings }: Verdict): readonly Finding[] =>
     ({ error: { dependsOn = [] } }) => !dependsOn.some(({ kind }) => READ_BY_REVIEWS.has(kind)),
   )
 
+/** The most levels of lists and objects in an object that is judged; an API server stores up to 10,000. */
+const DEEPEST = 1_000
+
+/**
+ * A spec or status in which fields with too many levels are undefined, which rules take as not known. An API server
+ * stores such fields only where it keeps any content, such as `podTemplateSpec`.
+ */
+function withoutDeepFields(part: unknown): unknown {
+  if (!isObject(part) || !isNestedOver(part, DEEPEST)) return part
+  const isDeep = (value: unknown) => isNestedOver(value, DEEPEST - 1)
+  return Object.fromEntries(
+    Object.entries(part).map(([field, value]) => [field, isDeep(value) ? undefined : value]),
+  )
+}
+
 /** The object with only those metadata that rules read: name, version, and annotations of the API group. */
 function withReadMetadata(object: unknown, group: string): unknown {
   if (!isObject(object)) return object
@@ -315,6 +332,7 @@ function withReadMetadata(object: unknown, group: string): unknown {
   }
   const { apiVersion, kind, spec, status } = object as Resource
   const kept: Record<string, unknown> = { apiVersion, kind, metadata }
-  for (const [field, value] of Object.entries({ spec, status })) if (value !== undefined) kept[field] = value
+  for (const [field, value] of Object.entries({ spec, status }))
+    if (value !== undefined) kept[field] = withoutDeepFields(value)
   return kept
 }
