@@ -6,10 +6,13 @@ import fc from 'fast-check'
 import t from 'tap'
 import { stringify } from 'yaml'
 import { judgeAlone } from '../src/cli/commands/judge-documents.ts'
+import { withDefaults } from '../src/cli/fix/fix-all.ts'
+import { loadDocuments } from '../src/cli/input/load.ts'
 import { documentsOf } from '../src/cli/input/texts.ts'
 import { knownRelease } from '../src/configuration/known-releases.ts'
 import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
+import { authServer as authServerOf, backend, gateway, group } from '../src/relations/examples.ts'
 import { isObject } from '../src/rule/resource.ts'
 import { runCli } from './support/cli.ts'
 import { fixed, HEAD, JUDGING, NEWEST, type Written, writtenAs } from './support/fixed.ts'
@@ -21,6 +24,7 @@ t.setTimeout(300_000)
 const findings = (text: string, release?: typeof NEWEST) =>
   judgeAlone(documentsOf(new Map([['a.yaml', text]])), { ...JUDGING, release }).report.findings
 
+const API = `${DEFAULT_API_GROUP}/v1beta1`
 const ROLE = 'arn:aws:iam::123456789012:role/reader'
 const sts = (spec: string) => `${HEAD}spec:\n${spec}`
 const STS = `  type: awsSts\n  awsSts:\n    region: eu-central-1\n    fallbackRoleArn: ${ROLE}\n`
@@ -321,6 +325,42 @@ t.test('defaults of fields that are empty, and of a namespace that nobody has na
     t.equal(text, after)
     t.equal(fixed(text, { addDefaults: true }).text, text, 'twice is once')
   }
+})
+
+t.test('a provider that other objects of the text decide is written with its record', (t) => {
+  const others = [gateway('vmcp', { authServerConfig: authServerOf('okta') }), group(), backend('jira', 'a')]
+    .map((other) => `---\n${stringify({ apiVersion: API, ...other })}`)
+    .join('')
+  const annotation = `${DEFAULT_API_GROUP}/subject-provider-written`
+  const team = { team: 'a' }
+  const rows: readonly (readonly [metadata: string, provider: string, annotations: object])[] = [
+    ['metadata:\n  name: a\n', '', {}],
+    ['metadata: {name: a}\n', '', {}],
+    ['metadata:\n  name: a\n  annotations:\n', '', {}],
+    ['metadata:\n  name: a\n  annotations: {}\n', '', {}],
+    ['metadata:\n  name: a\n  annotations:\n    team: a\n', '', team],
+    [`metadata:\n  name: a\n  annotations:\n    ${annotation}: github\n`, 'github', {}],
+    ['metadata:\n  name: a\n', "''", {}],
+    ['metadata:\n  name: a\n', 'null', {}],
+  ]
+  const complete = (text: string) => withDefaults(new Map([['a.yaml', text]]), JUDGING).get('a.yaml') ?? ''
+  for (const [metadata, provider, annotations] of rows) {
+    const given = provider === '' ? '' : `    subjectProviderName: ${provider}\n`
+    const config = `apiVersion: ${API}\nkind: MCPExternalAuthConfig\n${metadata}spec:\n  type: tokenExchange\n  tokenExchange:\n    tokenUrl: https://idp.example.com/token\n    audience: jira\n${given}`
+    const text = complete(config + others)
+    const [first] = loadDocuments(text)
+    const value = first !== undefined && 'value' in first ? first.value : undefined
+    t.match(
+      value,
+      {
+        metadata: { annotations: { ...annotations, [annotation]: 'okta' } },
+        spec: { tokenExchange: { subjectProviderName: 'okta' } },
+      },
+      config,
+    )
+    t.equal(complete(text), text, 'twice is once')
+  }
+  t.end()
 })
 
 t.test('the command', async (t) => {

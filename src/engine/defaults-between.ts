@@ -37,8 +37,7 @@ const FIELD = ['spec', 'tokenExchange', 'subjectProviderName']
  */
 function subjectProvider(config: AuthConfig, { cluster, group, name }: Known): FieldChange[] {
   const written = writtenProvider(config, group)
-  const annotation = ['metadata', 'annotations', { key: writtenAnnotation(group) }]
-  const forget = written === undefined ? [] : [{ at: annotation }]
+  const forget = written === undefined ? [] : [{ at: annotationAt(group) }]
   const type = config.spec?.type
   if (type !== 'tokenExchange') return type === undefined ? [] : forget
   if (!isObject(config.metadata) || !knowsReachers(cluster)) return []
@@ -48,14 +47,16 @@ function subjectProvider(config: AuthConfig, { cluster, group, name }: Known): F
   const given = tokenExchange?.subjectProviderName
   if (provider === undefined) return given === undefined || given === '' ? forget : [{ at: FIELD }, ...forget]
   if (given === provider && written === provider) return []
-  return [{ at: FIELD, value: provider }, ...record(config, annotation, provider)]
+  return [{ at: FIELD, value: provider }, record(config, group, provider)]
 }
 
-/** Sets the annotation that records the provider, and creates `metadata.annotations` when it is absent. */
-function record({ metadata }: AuthConfig, annotation: FieldChange['at'], provider: string): FieldChange[] {
-  const parents = isObject(metadata?.annotations) ? [] : [{ at: ['metadata', 'annotations'], value: {} }]
-  return [...parents, { at: annotation, value: provider }]
-}
+/** Sets the annotation that records the provider, together with `metadata.annotations` when it is absent. */
+const record = ({ metadata }: AuthConfig, group: string, provider: string): FieldChange =>
+  isObject(metadata?.annotations)
+    ? { at: annotationAt(group), value: provider }
+    : { at: ['metadata', 'annotations'], value: { [writtenAnnotation(group)]: provider } }
+
+const annotationAt = (group: string) => ['metadata', 'annotations', { key: writtenAnnotation(group) }]
 
 /** The default audience of service account tokens, for a VirtualMCPServer that sets none (specification 2.3). */
 function audience({ spec }: Gateway, { cluster, serviceAccountAudience }: Known): FieldChange[] {
