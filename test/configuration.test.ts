@@ -499,6 +499,7 @@ t.test('role and access take the release of the file', async (t) => {
     ["release: '0.44'", [], /^role: \S+:role\/reader /m],
     ["release: '0.58'", [], /^role: \S+:role\/admin /m],
     ["release: '0.44'", ['--release', '0.58'], /^role: \S+:role\/admin /m],
+    ["release: '0.44'", ['--release', 'none'], /^role with release 0\.48 and older: /m],
     ["release: '0.44'", ['--config-file', 'off'], /^role with release 0\.48 and older: /m],
     ['release: none', [], /^role with release 0\.48 and older: /m],
   ]

@@ -345,6 +345,13 @@ t.test('the flags of the server hold for its calls, variables of commands do not
   // The release of a call goes before that of the server.
   t.match(textOf(await call('check', { paths: ['aws.yaml'], release: '0.50' })), /judged by .*0\.50/)
 
+  const none = await connected(t, folder, ['--release', 'none'])
+  for (const [tool, input, expected] of [
+    ['access', { who: ['*'], paths: ['aws.yaml'] }, { version: 1 }],
+    ['role', { path: 'aws.yaml', claims: {} }, { release: null }],
+  ] as const)
+    t.match((await none.call(tool, input)).structuredContent, expected, tool)
+
   const below = await connected(t, folder, ['--directory', 'deploy'])
   t.match((await below.call('check', { paths: ['group.yaml'] })).structuredContent, {
     counts: { resources: 1 },

@@ -42,7 +42,7 @@ export const ACCESS_FLAGS = {
       'RELEASE',
       '',
     ),
-    read: readRelease,
+    read: (written: string) => (written === NO_RELEASE ? written : readRelease(written)),
   },
   output: choice('format of the output', ['human', 'markdown', 'json', 'sarif'], 'human'),
   ...READING_FLAGS,
@@ -53,11 +53,11 @@ export const ACCESS_FLAGS = {
 
 export type Flags = Values<typeof ACCESS_FLAGS>
 
-/** The flags; when they name no operator release, with the release that the configuration file names. */
-export const withRelease = <F extends { readonly release: string }>(
-  flags: F,
-  { release = '' }: Configuration,
-): F => ({ ...flags, release: flags.release || (release === NO_RELEASE ? '' : release) })
+/** The flags; when they name no operator release, with the release that the configuration file names; empty for none. */
+export function withRelease<F extends { readonly release: string }>(flags: F, given: Configuration): F {
+  const release = (flags.release || given.release) ?? NO_RELEASE
+  return { ...flags, release: release === NO_RELEASE ? '' : release }
+}
 
 /** Returns a function that tells whether a name matches one of the patterns (`*` and `?`). */
 export function fits(patterns: readonly string[]): (name: string) => boolean {
