@@ -311,6 +311,10 @@ t.test('a page of explain, and the resources', async (t) => {
   const explained = await call('explain', { about: 'role-mapping-matcher-compiles' })
   t.strictSame(explained.content, [{ type: 'text', text: page.stdout }])
 
+  const large = await runCli(['explain', 'VirtualMCPServer'], { cwd: folder })
+  t.ok(large.stdout.length > BOUNDS.text, 'more than a text beside a structured result may have')
+  t.equal(textOf(await call('explain', { about: 'VirtualMCPServer' })), large.stdout, 'is not cut')
+
   const { resources } = await client.listResources()
   t.ok(resources.length < 60, 'the rules are not listed')
   t.ok(resources.some(({ uri }) => uri === 'vmcp-admission://docs/model'))
@@ -327,11 +331,17 @@ t.test('a page of explain, and the resources', async (t) => {
   }
   for (const uri of ['rules/no-such-rule', 'docs/../package.json', 'docs/%2e%2e%2f..', 'other'])
     await t.rejects(client.readResource({ uri: `vmcp-admission://${uri}` }), uri)
-  const { completion } = await client.complete({
-    ref: { type: 'ref/resource', uri: 'vmcp-admission://rules/{id}' },
-    argument: { name: 'id', value: 'role-mapping-' },
-  })
-  t.ok(completion.values.includes('role-mapping-matcher-compiles'))
+  for (const [uri, name, value, found] of [
+    ['rules/{id}', 'id', 'role-mapping-', 'role-mapping-matcher-compiles'],
+    ['docs/{name}', 'name', 'm', 'model'],
+    ['docs/{name}', 'name', 'm', 'model'],
+  ] as const) {
+    const { completion } = await client.complete({
+      ref: { type: 'ref/resource', uri: `vmcp-admission://${uri}` },
+      argument: { name, value },
+    })
+    t.ok(completion.values.includes(found), `${uri} ${value}`)
+  }
 })
 
 t.test('the flags of the server hold for its calls, variables of commands do not', async (t) => {

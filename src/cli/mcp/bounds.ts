@@ -6,7 +6,7 @@ export const BOUNDS = {
   manifests: 2 ** 20,
   /** The most characters of a structured result. */
   result: 2 ** 20,
-  /** The most characters of the text of a result. */
+  /** The most characters of the text beside a structured result. */
   text: 20_000,
   /** The most calls that may wait for the running one. */
   waiting: 16,

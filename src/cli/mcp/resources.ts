@@ -7,8 +7,8 @@ import { readDocs } from '../program-files.ts'
 /** The most values in a completion that the MCP protocol allows. */
 const MOST_COMPLETIONS = 100
 
-const startingWith = (names: Iterable<string>) => (start: string) =>
-  [...names]
+const startingWith = (names: readonly string[]) => (start: string) =>
+  names
     .filter((name) => name.startsWith(start))
     .toSorted()
     .slice(0, MOST_COMPLETIONS)
@@ -24,7 +24,7 @@ export function addResources(server: McpServer): void {
           name: `docs/${name}.md`,
         })),
       }),
-      complete: { name: startingWith(docs.keys()) },
+      complete: { name: startingWith([...docs.keys()]) },
     }),
     {
       title: 'Documentation',
@@ -38,7 +38,7 @@ export function addResources(server: McpServer): void {
     new ResourceTemplate('vmcp-admission://rules/{id}', {
       // Does not list the rules as resources: the page `vmcp-admission://docs/rules` lists them, one per line.
       list: undefined,
-      complete: { id: startingWith(ALL_IDS) },
+      complete: { id: startingWith([...ALL_IDS]) },
     }),
     {
       title: 'Rules',

@@ -97,8 +97,9 @@ function resultOf({ json, text, stdout, stderr, isError }: Called): CallToolResu
       ],
       isError: true,
     }
+  const whole = [text ?? stdout, stderr].filter(Boolean).join('\n')
   return {
-    content: [{ type: 'text', text: cut([text ?? stdout, stderr].filter(Boolean).join('\n')) }],
+    content: [{ type: 'text', text: json === undefined ? whole : cut(whole) }],
     ...(json !== undefined && { structuredContent: JSON.parse(json) as Record<string, unknown> }),
   }
 }
