@@ -11,6 +11,7 @@ import type { Entry } from '../src/access/difference/entries.ts'
 import { differenceOf, outcomesFor } from '../src/access/difference/states.ts'
 import { type CallerTokens, UNKNOWN_TOKENS } from '../src/access/role/caller-tokens.ts'
 import { judge } from '../src/library/index.ts'
+import { judgeText } from '../src/pages/playground/judged.ts'
 import type { Claims } from '../src/access/role/claims.ts'
 import { isTrueFor, roleChoice } from '../src/access/difference/role-choice.ts'
 import { grantsOf } from '../src/access/difference/grants.ts'
@@ -983,8 +984,47 @@ void t.test('callers who can exist, and whose token goes to STS', async (t) => {
     one.stdout,
     /^note: claims\.groups left out: VirtualMCPServer vmcp issues the tokens of its callers: they have/m,
   )
+  const [onPage] = judgeText(rows[5]?.[2] ?? '', undefined).configs
+  t.equal(onPage?.tokens().lacks?.('groups'), true, 'the playground leaves the claim out too')
   const callers = await runCli(['access', '4.old.yaml', '5.new.yaml', '--claims', 'ann.json'], { cwd })
   t.match(callers.stdout, /moves: \S+admin \(roleMappings\[1\]\)\n {4}before: \S+reader/)
+  t.end()
+})
+
+void t.test('the playground tells the configurations of a text apart', (t) => {
+  const config = (metadata: object) =>
+    JSON.stringify({
+      apiVersion: 'toolhive.stacklok.dev/v1beta1',
+      kind: 'MCPExternalAuthConfig',
+      metadata,
+      spec: { type: 'awsSts', awsSts: { region: 'eu-central-1' } },
+    })
+  const rows: readonly (readonly [metadata: object[], names: string[]])[] = [
+    [[{ name: 'aws' }], ['aws']],
+    [
+      [
+        { name: 'aws', namespace: 'tools' },
+        { name: 'aws', namespace: 'shop' },
+      ],
+      ['tools/aws', 'shop/aws'],
+    ],
+    [
+      [{ name: 'aws' }, {}, {}],
+      ['aws', 'without a name', 'without a name'],
+    ],
+    [
+      [{ name: 'aws' }, { name: 'aws', namespace: 'default' }],
+      ['aws', 'aws'],
+    ],
+  ]
+  for (const [metadata, names] of rows) {
+    const { configs } = judgeText(metadata.map(config).join('\n---\n'), undefined)
+    t.strictSame(
+      configs.map(({ name }) => name),
+      names,
+    )
+    t.equal(new Set(configs.map(({ key }) => key)).size, names.length, 'the choice stays with one of them')
+  }
   t.end()
 })
 

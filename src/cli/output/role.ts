@@ -55,7 +55,10 @@ function tokenLines({ tokens }: CallerTokens): string[] {
 /** The most claims that are named in the note about claims that are left out of the decision. */
 const MOST_LEFT_OUT = 5
 
-function leftOutNotes({ callerTokens, leftOut }: RoleReport): string[] {
+export function leftOutNotes({
+  callerTokens,
+  leftOut,
+}: Pick<RoleReport, 'callerTokens' | 'leftOut'>): string[] {
   const named = leftOut.slice(0, MOST_LEFT_OUT).map(claimPath)
   const rest = leftOut.length - named.length
   const claims = [...named, ...(rest === 0 ? [] : [`${rest} more`])].join(', ')

@@ -1,3 +1,4 @@
+import { arriving } from '../../access/role/caller-tokens.ts'
 import {
   commonRole,
   decideForReleases,
@@ -11,10 +12,10 @@ import { generationsOf } from '../../access/role/releases.ts'
 import { type SessionName, sessionNameFrom } from '../../access/role/session-name.ts'
 import { fromJson } from '../../cel/index.ts'
 import { type ReadClaims, readClaims } from '../../cli/input/claims.ts'
-import { mcpExternalAuthConfig } from '../../kinds/mcp-external-auth-config/index.ts'
-import { errorMessage, isObject, metadataOf } from '../../rule/index.ts'
+import { leftOutNotes } from '../../cli/output/role.ts'
+import { errorMessage } from '../../rule/index.ts'
 import { breakable, type Child, element, h } from '../dom.ts'
-import type { JudgedText } from './judged.ts'
+import type { AwsConfig, JudgedText } from './judged.ts'
 
 /** The limits for evaluating matchers. The time is shorter than in the CLI, because the page cannot react meanwhile. */
 const LIMITS = { cost: 1_000_000, milliseconds: 500, megabytes: 0 }
@@ -26,11 +27,6 @@ const SAMPLE = `{
 }
 `
 
-interface Config {
-  readonly name: string
-  readonly value: unknown
-}
-
 /** A panel that shows the role that a caller gets from an MCPExternalAuthConfig in the text of the editor. */
 export class RolePanel {
   readonly #select = element('role-config', HTMLSelectElement)
@@ -38,7 +34,7 @@ export class RolePanel {
   readonly #form = element('role-form', HTMLFormElement)
   readonly #none = element('role-none', HTMLElement)
   readonly #result = element('role-result', HTMLElement)
-  #configs: readonly Config[] = []
+  #configs: readonly AwsConfig[] = []
   #release = ''
 
   constructor() {
@@ -49,21 +45,16 @@ export class RolePanel {
       })
   }
 
-  show({ documents }: JudgedText, release: string): void {
+  show({ configs }: JudgedText, release: string): void {
     this.#release = release
-    this.#configs = documents.flatMap(({ document: { value } }) => {
-      if (!isObject(value) || value.kind !== mcpExternalAuthConfig.kind || !isObject(value.spec)) return []
-      if (value.spec.type !== 'awsSts') return []
-      const { name } = metadataOf(value)
-      return [{ name: typeof name === 'string' ? name : 'without a name', value }]
-    })
+    this.#configs = configs
     const chosen = this.#select.value
     this.#select.replaceChildren(
-      ...this.#configs.map(({ name }) => h('option', { value: name, selected: name === chosen }, name)),
+      ...configs.map(({ key, name }) => h('option', { value: key, selected: key === chosen }, name)),
     )
-    this.#form.hidden = this.#configs.length === 0
-    this.#result.hidden = this.#configs.length === 0
-    this.#none.hidden = this.#configs.length > 0
+    this.#form.hidden = configs.length === 0
+    this.#result.hidden = configs.length === 0
+    this.#none.hidden = configs.length > 0
     this.#decide()
   }
 
@@ -73,11 +64,18 @@ export class RolePanel {
       this.#result.replaceChildren()
       return
     }
-    const claims = this.#readClaims()
-    if (claims === undefined) return
-    const outcomes = this.#outcomesOf(config.value, claims.claims)
-    const session = sessionNameFrom(claims.claims, sessionNameClaimOf(config.value))
-    this.#result.replaceChildren(...resultOf(outcomes, session, claims.fromToken))
+    const read = this.#readClaims()
+    if (read === undefined) return
+    const callerTokens = config.tokens()
+    const claims = arriving(read.claims, callerTokens)
+    const outcomes = this.#outcomesOf(config.value, claims)
+    const session = sessionNameFrom(claims, sessionNameClaimOf(config.value))
+    const leftOut = Object.keys(read.claims).filter((name) => !Object.hasOwn(claims, name))
+    const notes = [
+      ...(read.fromToken ? ['The claims are the payload of a JWT, whose signature is not verified.'] : []),
+      ...leftOutNotes({ callerTokens, leftOut }),
+    ]
+    this.#result.replaceChildren(...resultOf(outcomes, session, notes))
   }
 
   #readClaims(): ReadClaims | undefined {
@@ -113,7 +111,7 @@ export class RolePanel {
 function resultOf(
   outcomes: readonly ReleaseDecision[],
   session: SessionName,
-  fromToken: boolean,
+  notes: readonly string[],
 ): Child[] & Node[] {
   const same = commonRole(outcomes)
   return [
@@ -128,9 +126,7 @@ function resultOf(
       h('code', {}, ...breakable(session.value ?? 'none')),
       session.problem === undefined ? '' : `. The gateway answers 401: ${session.problem}.`,
     ),
-    ...(fromToken
-      ? [h('p', { class: 'hint' }, 'The claims are the payload of a JWT, whose signature is not verified.')]
-      : []),
+    ...notes.map((note) => h('p', { class: 'hint' }, note)),
   ]
 }
 
