@@ -166,6 +166,8 @@ t.test('every id, decision and section that the code cites can be opened', async
     if (described.page.startsWith('rules/'))
       t.ok(byId.has(described.text.toLowerCase()), `docs/rules.md: ${described.text}`)
   }
+  for (const { id } of allRules().filter(({ when }) => when === 'delete'))
+    t.notMatch(PAGES.get(`docs/rules/${id}.md`) ?? '', `ignore[${id}]`, 'no deletion has a comment')
 })
 
 t.test('the commands in code are ones that the program understands', async (t) => {

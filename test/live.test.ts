@@ -699,9 +699,15 @@ t.test('a deletion is refused only on request, and never where it would be stuck
   const cleaner = { username: 'system:serviceaccount:kube-system:namespace-controller' }
   const strict: Given = { settings: { severities } }
   const referred = /still referred to by MCPServer "jira"/
+  const annotations = {
+    [`${DEFAULT_API_GROUP}/vmcp-admission-ignore`]: 'deleted-resource-unreferenced: it is replaced today',
+  }
+  const ignoring = { oldObject: resource({ ...headerConfig('key'), metadata: { name: 'key', annotations } }) }
   const rows: readonly (readonly [string, Given, object, boolean, RegExp])[] = [
     ['by default', {}, {}, true, referred],
+    ['where its annotation ignores the warning', {}, ignoring, true, /^$/],
     ['on request', strict, {}, false, referred],
+    ['on request, whatever its annotation ignores', strict, ignoring, false, referred],
     ['of a collection, without a name in the request', strict, { name: '' }, false, referred],
     ['by the namespace controller', strict, { userInfo: cleaner }, true, /^$/],
     ['while the namespace goes', { ...strict, namespace: 'Terminating' }, {}, true, /^$/],

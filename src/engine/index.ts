@@ -106,6 +106,7 @@ export {
   allowedIgnores,
   exemptionText,
   idleIgnores,
+  ignoreAnnotation,
   ignoresIn,
   isAlwaysFound,
   isFor,

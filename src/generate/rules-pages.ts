@@ -7,6 +7,7 @@ import {
   type EngineExample,
   type EngineId,
   FIXED,
+  ignoreAnnotation,
   isStrictError,
   problemWithIgnoredId,
   STRICT,
@@ -83,6 +84,8 @@ interface Entry extends Pick<EngineId, 'id' | 'severity' | 'summary' | 'why' | '
   readonly group: string
   /** Facts about a rule; empty for an id of the engine, which has none. */
   readonly facts: readonly Fact[]
+  /** Whether only reviews of deletions find it. */
+  readonly ofDeletions: boolean
   readonly examples: readonly string[]
 }
 
@@ -136,7 +139,7 @@ function idTable(entries: readonly Entry[]): string {
 }
 
 function rulePage(entry: Entry): string {
-  const { id, severity, summary, why, sources, about, group, facts, examples } = entry
+  const { id, severity, summary, why, sources, about, group, facts, ofDeletions, examples } = entry
   const rows: readonly Fact[] = [
     ['Severity', severityText(id, severity)],
     ['About', about],
@@ -151,7 +154,7 @@ function rulePage(entry: Entry): string {
     rows.map(([name, value]) => `- **${name}:** ${value}`).join('\n'),
     ...examples,
     '## Relax it',
-    relaxing(id, severity),
+    relaxing(id, severity, ofDeletions),
     `More rules: [by kind](README.md#${group.toLowerCase()}), [by symptom](../failures.md), [by id](../rules.md).`,
   ])
 }
@@ -166,10 +169,11 @@ function placeText({ kind, at }: RulePlace): string {
 function ruleEntry(rule: Rule): Entry {
   const places = placesOf(rule)
   const about = places.map(placeText).join(', ')
-  const deleted = rule.when === 'delete' ? `${about}, when it is deleted` : about
+  const ofDeletions = rule.when === 'delete'
   return {
     ...rule,
-    about: deleted,
+    ofDeletions,
+    about: ofDeletions ? `${about}, when it is deleted` : about,
     group: groupOf(places, rule.reads),
     facts: [
       ...failureFacts(rule),
@@ -262,7 +266,14 @@ const verdictOf = ({ severity }: Rule, findings: readonly string[]): string =>
 function engineEntry(id: EngineId): Entry {
   const group = /^(?:schema|probe)(?=-)/.exec(id.id)?.[0] ?? 'engine'
   const about = group === 'schema' ? 'every field' : 'every kind'
-  return { ...id, about, group, facts: [], examples: id.example ? engineExample(id.example) : [] }
+  return {
+    ...id,
+    about,
+    group,
+    facts: [],
+    ofDeletions: false,
+    examples: id.example ? engineExample(id.example) : [],
+  }
 }
 
 const engineExample = ({ resource, findings, corrected }: EngineExample): string[] => [
@@ -277,7 +288,7 @@ const engineExample = ({ resource, findings, corrected }: EngineExample): string
 const severityText = (id: string, severity: string) =>
   isStrictError(id) ? `${severity}; with [\`--profile strict\`](README.md#profiles) error` : severity
 
-function relaxing(id: string, severity: string): string {
+function relaxing(id: string, severity: string, ofDeletions: boolean): string {
   if (FIXED.has(id)) return 'It is always an error.'
   const choices =
     severity === 'error' ? ['warning', 'off'] : severity === 'warning' ? ['off', 'error'] : ['off', 'warning']
@@ -285,9 +296,13 @@ function relaxing(id: string, severity: string): string {
   const severities = `- For everything: ${flags}, or the same under \`severities\` of [the configuration file](../configuration.md).
   \`ID:PATH=…\` narrows it to a field, \`…@NAMESPACE\` to namespaces.`
   if (problemWithIgnoredId(id) !== undefined) return severities
+  // The review of a deletion has the stored object, in which comments are gone.
+  const one = ofDeletions
+    ? `- For one object: ${code(`${ignoreAnnotation(DEFAULT_API_GROUP)}: '${id}: why'`)} in its [annotations](../configuration.md#in-a-manifest).`
+    : `- For one manifest: ${code(`# vmcp-admission: ignore[${id}] why`)} above [the line](../configuration.md#in-a-manifest).`
   return `${severities}
 - For some objects, with a reason: an [exemption](../configuration.md#exemptions).
-- For one manifest: ${code(`# vmcp-admission: ignore[${id}] why`)} above [the line](../configuration.md#in-a-manifest).`
+${one}`
 }
 
 /** The manifests of an example: first the other resources, then the judged one. */
