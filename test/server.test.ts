@@ -9,6 +9,7 @@ import fc from 'fast-check'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { localPair } from '../src/certificates/local.ts'
+import { type ClusterConnection, StatusError } from '../src/cluster/index.ts'
 import { authServer } from '../src/relations/examples.ts'
 import { SINGLE_PROVIDER_KINDS } from '../src/relations/related-resources.ts'
 import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
@@ -32,6 +33,7 @@ import { type ReviewStep, Turns } from '../src/server/turns.ts'
 import { judgeOf, resourceOf, reviewOf } from './support/review.ts'
 import { ALL_DEFAULTS } from '../src/engine/index.ts'
 import { latestJudge } from '../src/server/latest-judge.ts'
+import { InstalledRelease as ReadRelease } from '../src/server/installed-release.ts'
 import type { Release as InstalledRelease } from '../src/release/index.ts'
 import { startServer } from './support/server.ts'
 
@@ -839,6 +841,34 @@ t.test('another judge is made where the settings or the installed release are ot
   now.release = { name: 'the installed operator', schemas: new Map() }
   t.equal(judge().world.release, now.release)
   t.end()
+})
+
+t.test('a server is ready once the CRDs are read, or may not be read', async (t) => {
+  const rows: [answer: Error | undefined, isRead: boolean][] = [
+    [undefined, true],
+    [new StatusError(403, 'forbidden'), true],
+    [new StatusError(401, 'Unauthorized'), true],
+    [new StatusError(429, 'too many requests'), false],
+    [new StatusError(503, 'starting'), false],
+    [new Error('connect ECONNREFUSED'), false],
+  ]
+  for (const [answer, isRead] of rows) {
+    const readDefinition = async () => {
+      if (answer !== undefined) throw answer
+      return undefined
+    }
+    const connection = { installation: () => ({ readDefinition }) } as unknown as ClusterConnection
+    const installed = new ReadRelease(connection, DEFAULT_API_GROUP, {
+      info: () => undefined,
+      warn: () => undefined,
+    })
+    const stopped = new AbortController()
+    const reading = installed.keepReading(stopped.signal, () => undefined)
+    await new Promise(setImmediate)
+    t.equal(installed.isRead(), isRead, String(answer))
+    stopped.abort()
+    await reading
+  }
 })
 
 t.test('mode and severities', async (t) => {

@@ -64,8 +64,8 @@ export class InstalledRelease {
       }
       this.#isRead = true
     } catch (error) {
-      // An error status, such as 403, completes the first read. The release of the last successful read stays in use.
-      this.#isRead ||= error instanceof StatusError
+      // A busy API server (429, 5xx) is asked again after a second. The last release that was read stays in use.
+      this.#isRead ||= error instanceof StatusError && [401, 403].includes(error.status)
       const problem = errorMessage(error)
       if (problem !== this.#problem)
         this.#logger.warn(
