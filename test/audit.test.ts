@@ -110,6 +110,21 @@ t.test('a busy API server is asked again, and not for ever', async (t) => {
       t.strictSame([names(live), live.unread, server.asked.length], [found, unread, asked])
     }),
   )
+  const ofGroup = (reason: string) => [{ kind: 'MCPGroup', reason }]
+  const definitions: [lists: Answer[], unread: object[], asked: number][] = [
+    [[busy, down, json(200, {})], [], 3],
+    [[busy], ofGroup('429'), 3],
+    [[refusal(403, 'no')], ofGroup('403'), 1],
+    [[nothing], ofGroup('no answer within 0.5 s'), 1],
+  ]
+  await Promise.all(
+    definitions.map(async ([lists, unread, asked]) => {
+      const { server, live } = await read(t, 'customresourcedefinitions/mcpgroups', lists, {
+        definitions: true,
+      })
+      t.strictSame([live.definitionsUnread, server.asked.length], [unread, asked])
+    }),
+  )
 })
 
 t.test('only the namespaces that are wanted', async (t) => {
@@ -376,10 +391,24 @@ t.test('they lead where kubectl goes', { skip }, async (t) => {
 })
 
 t.test('a kind that cannot be read, and one that is not there', async (t) => {
-  const forbidden = await fakeApiServer(t, 'mcpgroups', { lists: [refusal(403, FORBIDDEN)] })
+  const forbidden = await fakeApiServer(t, 'v1beta1/mcpgroups', { lists: [refusal(403, FORBIDDEN)] })
   const absent = await fakeApiServer(t, 'mcpgroups', { lists: [refusal(404, 'no')] })
   const empty = await fakeApiServer(t, 'toolhive', { lists: [refusal(404, 'no')] })
   const blind = await fakeApiServer(t, 'customresourcedefinitions', { lists: [refusal(403, 'no')] })
+  const partly = await fakeApiServer(t, 'customresourcedefinitions', {
+    lists: [
+      (response) => {
+        const [path = '', plural] = /customresourcedefinitions\/(\w+)/.exec(response.req.url ?? '') ?? []
+        const kind = KINDS.find((each) => each.plural === plural)?.kind
+        const versions = [{ name: 'v1beta1', served: true, schema: { openAPIV3Schema: { type: 'object' } } }]
+        const spec = { group: DEFAULT_API_GROUP, names: { kind }, versions }
+        if (path.endsWith('mcpgroups')) refusal(400, 'no')(response)
+        else json(200, { kind: 'CustomResourceDefinition', metadata: {}, spec })(response)
+      },
+    ],
+  })
+  const partlyUnknown =
+    'note: the CRDs of MCPGroup could not be read (400), so the specification alone judges these kinds: run it again, or write --release\n\n'
   const unknown =
     'note: the CRDs could not be read (403), so the installed release is not known: grant deploy/rbac/release.yaml, or write --release\n\n'
   const note = `the cluster does not serve MCPGroup (mcpgroups.${DEFAULT_API_GROUP}/v1beta1); is its CRD installed?`
@@ -417,6 +446,12 @@ t.test('a kind that cannot be read, and one that is not there', async (t) => {
         `0 resources in ${empty.url}: 0 errors, 0 warnings, 1 note\n`,
     ],
     [blind.kubeconfig, [], 0, `${unknown}0 resources in ${blind.url}: 0 errors, 0 warnings, 1 note\n`],
+    [
+      partly.kubeconfig,
+      [],
+      0,
+      `${partlyUnknown}0 resources in ${partly.url}: 0 errors, 0 warnings, 1 note\n`,
+    ],
     [blind.kubeconfig, ['--release', '0.63'], 0, `0 resources in ${blind.url}: 0 errors, 0 warnings\n`],
     [
       forbidden.kubeconfig,

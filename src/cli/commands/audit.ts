@@ -7,7 +7,7 @@ import { idleIgnores, isLeftOut, readVersion, type Settings } from '../../engine
 import type { Release } from '../../release/index.ts'
 import { defineCommand, type Invocation, OF_FINDINGS } from '../define-command.ts'
 import { openCluster, openWorld } from '../input/world.ts'
-import { missingKindNotes, emptyNamespaceNotes, unknownReleaseNotes } from '../output/missing-crds.ts'
+import { missingKindNotes, emptyNamespaceNotes, unreadDefinitionNotes } from '../output/missing-crds.ts'
 import { LIVE_FLAGS } from '../input/cluster-flags.ts'
 import { addNotJudged, Exemptions } from './exemptions.ts'
 import { stateOfCluster, unreadOf } from '../input/given-state.ts'
@@ -99,7 +99,7 @@ function judgeAll(live: LiveCluster, { group, settings, exemptions, release }: J
   const report = openReport({
     notes: [
       ...missingKindNotes(live.absent, group),
-      ...unknownReleaseNotes(live, release),
+      ...unreadDefinitionNotes(live, release),
       ...emptyNamespaceNotes(live.doubtful),
     ],
     unread: unreadOf(live),

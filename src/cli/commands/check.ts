@@ -19,7 +19,7 @@ import type { Judging } from './judge-document.ts'
 import { type Checked, judgeAlone, judgeDocuments } from './judge-documents.ts'
 import { dryRun } from './server-dry-run.ts'
 import { openWorld } from '../input/world.ts'
-import { missingKindNotes, unknownReleaseNotes } from '../output/missing-crds.ts'
+import { missingKindNotes, unreadDefinitionNotes } from '../output/missing-crds.ts'
 import { judgedBy, RELEASE_FLAGS } from '../input/release.ts'
 import { READING_FLAGS, printEmpty, printUnread, readOptions } from '../input/reading.ts'
 import { progressOn } from '../output/progress.ts'
@@ -125,7 +125,7 @@ function judgeBesideCluster(
       live.absent.filter(({ kind }) => isPolicyKind(kind) || kinds.has(kind)),
       judging.group,
     ),
-    ...unknownReleaseNotes(live, judging.release),
+    ...unreadDefinitionNotes(live, judging.release),
   )
   for (const { file, document } of documents.documents) {
     const namespace = namespaceOf(document.value, reading)

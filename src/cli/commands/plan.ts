@@ -13,7 +13,7 @@ import { compare } from '../../access/comparison.ts'
 import type { Release } from '../../release/index.ts'
 import { type Plan, plansOf } from '../../access/effective-authentication.ts'
 import { openCluster, openFiles, openOverlay, openReading, openTwoStates } from '../input/world.ts'
-import { missingKindNotes, emptyNamespaceNotes, unknownReleaseNotes } from '../output/missing-crds.ts'
+import { missingKindNotes, emptyNamespaceNotes, unreadDefinitionNotes } from '../output/missing-crds.ts'
 import { defineCommand, type Invocation, type CommandResult, print, UNREAD } from '../define-command.ts'
 import { CLUSTER_FLAGS, needCluster } from '../input/cluster-flags.ts'
 import { openConfiguration } from '../input/configuration.ts'
@@ -131,7 +131,7 @@ async function planCluster(
   if (names.length === 0) {
     const live = await openCluster(flags, { group, definitions: asksCluster(flags) }, environment)
     const release = installedRelease(live.definitions, group) ?? named
-    printNotes([...clusterNotes(live, group), ...unknownReleaseNotes(live, release)])
+    printNotes([...clusterNotes(live, group), ...unreadDefinitionNotes(live, release)])
     return formatPlans({
       plans: plansOf(stateOfCluster(live, group), reading.writesDefaultsIn, readVersion(release)),
       unread: unreadOf(live),

@@ -16,7 +16,7 @@ import { openConfiguration } from './configuration.ts'
 import { readDocuments, type ReadOptions } from './documents.ts'
 import { type ClusterFlags, type Overlay, readOverlay } from './overlay.ts'
 import type { LiveCluster, Wanted } from './live/index.ts'
-import { unknownReleaseNotes } from '../output/missing-crds.ts'
+import { unreadDefinitionNotes } from '../output/missing-crds.ts'
 import { printEmpty, printLines, printNotes } from './reading.ts'
 import { readRelease, type RELEASE_FLAGS } from './release.ts'
 import type { Documents } from './texts.ts'
@@ -138,7 +138,7 @@ export async function openOverlay(
 ): Promise<OpenFiles & Overlay> {
   const { documents, unread } = await openFiles(names, options)
   const overlay = await readOverlay(documents, reading, flags, environment, previous)
-  printNotes(unknownReleaseNotes(overlay.live, overlay.installed ?? reading.release))
+  printNotes(unreadDefinitionNotes(overlay.live, overlay.installed ?? reading.release))
   return { ...overlay, documents, unread: [...overlay.unread, ...unread] }
 }
 

@@ -1,6 +1,7 @@
 import { API_VERSION, KINDS } from '../../kinds/index.ts'
 import type { Kind } from '../../kinds/kind.ts'
 import type { LiveCluster } from '../input/live/index.ts'
+import type { Release } from '../../release/index.ts'
 import { IN_CLUSTER, type Located } from './report.ts'
 
 /** A note that the cluster does not serve some kinds. Not an error, because there can be no objects of them. */
@@ -16,13 +17,21 @@ export function missingKindNotes(absent: readonly Pick<Kind, 'kind' | 'plural'>[
   }))
 }
 
-/** A note that the installed release is not known, because the user may not read the CRDs that tell it. */
-export function unknownReleaseNotes(
-  { definitionsRefused }: Pick<LiveCluster, 'definitionsRefused'>,
-  release: unknown,
+/** A note that CRDs could not be read, so that the installed release is not known, or not for all kinds. */
+export function unreadDefinitionNotes(
+  { definitionsUnread: unread }: Pick<LiveCluster, 'definitionsUnread'>,
+  release: Release | undefined,
 ): Located[] {
-  if (definitionsRefused === undefined || release !== undefined) return []
-  const message = `the CRDs could not be read (${definitionsRefused}), so the installed release is not known: grant deploy/rbac/release.yaml, or write --release`
+  const lacking = unread.filter(({ kind }) => release?.schemas.has(kind) !== true)
+  if (lacking.length === 0) return []
+  const reasons = [...new Set(lacking.map(({ reason }) => reason))]
+  const remedy = reasons.includes('403') ? 'grant deploy/rbac/release.yaml' : 'run it again'
+  const kinds = lacking.length === KINDS.length ? '' : ` of ${lacking.map(({ kind }) => kind).join(', ')}`
+  const thus =
+    release === undefined
+      ? 'the installed release is not known'
+      : 'the specification alone judges these kinds'
+  const message = `the CRDs${kinds} could not be read (${reasons.join('; ')}), so ${thus}: ${remedy}, or write --release`
   return [{ ...IN_CLUSTER, message }]
 }
 

@@ -48,11 +48,8 @@ export interface LiveCluster {
   readonly secrets: readonly SeenFacts[]
   /** The CustomResourceDefinitions of the API group, if they are requested and the user may read them. */
   readonly definitions: readonly unknown[]
-  /**
-   * The HTTP status with which the API server refused to return the CustomResourceDefinitions; undefined when it
-   * returned at least one.
-   */
-  readonly definitionsRefused: number | undefined
+  /** The kinds whose CustomResourceDefinition could not be read, each with the HTTP status or another reason. */
+  readonly definitionsUnread: readonly { readonly kind: string; readonly reason: string }[]
   /** Kinds that the API server does not serve. */
   readonly absent: readonly Pick<Kind, 'kind' | 'plural'>[]
   /** The kinds, namespaces and Secrets that could not be read, each with the reason. */
@@ -82,7 +79,7 @@ export interface Wanted extends ClusterChoice {
   policies?(objects: readonly LiveObject[], own: string, kind: PolicyKind): Iterable<string>
 }
 
-const NO_DEFINITIONS: Definitions = { definitions: [], definitionsRefused: undefined }
+const NO_DEFINITIONS: Definitions = { definitions: [], definitionsUnread: [] }
 
 /** Reads the objects of a cluster once. Never throws: `unread` lists what could not be read. */
 export async function readCluster(
@@ -100,7 +97,8 @@ export async function readCluster(
     const existence = wanted.mustExist
       ? await checkExistence(connection, emptyNamespaces(lists, namespaces ?? []))
       : NOT_CHECKED
-    const definitions = wanted.definitions === true ? await readDefinitions(connection) : NO_DEFINITIONS
+    const definitions =
+      wanted.definitions === true && lists.isReached ? await readDefinitions(connection) : NO_DEFINITIONS
     const secrets = await readFacts(connection, 'Secret', wanted.secrets?.(lists.objects, own))
     const configMaps = await readFacts(connection, 'ConfigMap', wanted.configMaps?.(lists.objects, own))
     const policies = await readPolicies(connection, (kind) => wanted.policies?.(lists.objects, own, kind))
@@ -172,11 +170,12 @@ async function readLists(connection: ClusterConnection, namespaces: readonly str
       failures.add(describePart(part), errorMessage(error))
     }
   })
-  const unread =
-    gaveUp.signal.aborted && known.size === 0
-      ? [`${serverUrl(connection)}: ${errorMessage(gaveUp.signal.reason)}`]
-      : failures.texts()
+  const isReached = !gaveUp.signal.aborted || known.size > 0
+  const unread = isReached
+    ? failures.texts()
+    : [`${serverUrl(connection)}: ${errorMessage(gaveUp.signal.reason)}`]
   return {
+    isReached,
     objects: objects.toSorted(compareObjects),
     absent: KINDS.filter((kind) => absent.has(kind)),
     unread,
@@ -230,22 +229,26 @@ async function checkExistence(
   return { unread: unread.toSorted(), doubtful: doubtful.toSorted() }
 }
 
-type Definitions = Pick<LiveCluster, 'definitions' | 'definitionsRefused'>
+type Definitions = Pick<LiveCluster, 'definitions' | 'definitionsUnread'>
 
 /** Reads the CustomResourceDefinitions. Kinds whose definition cannot be read are judged by the specification alone. */
 async function readDefinitions(connection: ClusterConnection): Promise<Definitions> {
   const installation = connection.installation('')
   const definitions: unknown[] = []
-  let refused: number | undefined
-  await forEachConcurrently(KINDS, async ({ plural }) => {
+  const unread = new Map<Kind, string>()
+  await forEachConcurrently(KINDS, async (kind) => {
     try {
-      const definition = await installation.readDefinition(plural)
+      const definition = await retryRefused(() => installation.readDefinition(kind.plural))
       if (definition !== undefined) definitions.push(definition)
     } catch (error) {
-      if (error instanceof StatusError) refused ??= error.status
+      unread.set(kind, error instanceof StatusError ? String(error.status) : errorMessage(error))
     }
   })
-  return { definitions, definitionsRefused: definitions.length === 0 ? refused : undefined }
+  const definitionsUnread = KINDS.flatMap((kind) => {
+    const reason = unread.get(kind)
+    return reason === undefined ? [] : [{ kind: kind.kind, reason }]
+  })
+  return { definitions, definitionsUnread }
 }
 
 /** Reads Secrets or ConfigMaps, but keeps only the facts that rules need. Reports one failure for each namespace. */
