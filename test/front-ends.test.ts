@@ -726,6 +726,12 @@ const WRITTEN_ROWS: readonly WrittenRow[] = [
     settings: { 'service-account-audience': 'vmcp' },
     written: ['/spec/incomingAuth/audience="vmcp"'],
   },
+  {
+    title: 'the audience of service accounts, where releases read it',
+    object: forAccounts,
+    settings: { 'service-account-audience': 'vmcp', release: '0.63' },
+    written: ['/spec/incomingAuth/oidcConfigRef/audience="vmcp"'],
+  },
 ]
 
 const { library: LIBRARY } = LACKING

@@ -15,7 +15,10 @@ export function complete(prepared: Prepared, submission: Submission): readonly F
   return written === 'all' ? changes : changes.filter((change) => !isInList(change))
 }
 
-function missing({ world, state, version }: Prepared, submission: Submission): readonly FieldChange[] {
+function missing(
+  { world, state, version, installed: release }: Prepared,
+  submission: Submission,
+): readonly FieldChange[] {
   const { group, settings, defaults } = world
   const { object, namespace, name, contents, operation } = submission
   if (passesFreely(submission) || operation === 'DELETE') return []
@@ -30,5 +33,6 @@ function missing({ world, state, version }: Prepared, submission: Submission): r
   if (!state?.knowsWholeNamespace(namespace)) return own
   const cluster = overlay(state.in(namespace, version), { kind: kind.kind, name }, resource)
   const { serviceAccountAudience } = defaults
-  return [...own, ...defaultsBetween(kind.kind, resource, { cluster, group, name, serviceAccountAudience })]
+  const known = { cluster, group, name, serviceAccountAudience, release }
+  return [...own, ...defaultsBetween(kind.kind, resource, known)]
 }

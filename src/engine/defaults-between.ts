@@ -8,6 +8,7 @@ import {
   writtenAnnotation,
   writtenProvider,
 } from '../relations/index.ts'
+import { type Release, schemaAt } from '../release/index.ts'
 import { type Cluster, isAbsent, isObject, type Resource } from '../rule/index.ts'
 import type { FieldChange } from './defaults.ts'
 
@@ -19,6 +20,7 @@ export interface Known {
   readonly name: string
   /** The audience that the settings give to service account tokens; empty when not set (decision 4). */
   readonly serviceAccountAudience: string
+  readonly release: Release | undefined
 }
 
 /** The defaults of a resource (with the JSON types of its schema, and no nulls) that depend on other objects. */
@@ -59,12 +61,21 @@ const record = ({ metadata }: AuthConfig, group: string, provider: string): Fiel
 const annotationAt = (group: string) => ['metadata', 'annotations', { key: writtenAnnotation(group) }]
 
 /** The default audience of service account tokens, for a VirtualMCPServer that sets none (specification 2.3). */
-function audience({ spec }: Gateway, { cluster, serviceAccountAudience }: Known): FieldChange[] {
+function audience({ spec }: Gateway, { cluster, serviceAccountAudience, release }: Known): FieldChange[] {
   const incomingAuth = spec?.incomingAuth
   const reference = incomingAuth?.oidcConfigRef
   if (serviceAccountAudience === '' || incomingAuth?.type !== 'oidc' || reference?.name === undefined)
     return []
   if (!isAbsent(incomingAuth, 'audience') || !isAbsent(reference, 'audience')) return []
   if (getOidcConfig(cluster, reference.name)?.spec?.type !== 'kubernetesServiceAccount') return []
-  return [{ at: ['spec', 'incomingAuth', 'audience'], value: serviceAccountAudience }]
+  const holder = demandsAudienceInReference(release) ? REFERENCE : REFERENCE.slice(0, -1)
+  return [{ at: [...holder, 'audience'], value: serviceAccountAudience }]
+}
+
+const REFERENCE = ['spec', 'incomingAuth', 'oidcConfigRef']
+
+/** Whether the release refuses a reference without an audience, and drops the field of the specification (decision 4). */
+function demandsAudienceInReference(release: Release | undefined): boolean {
+  const schema = release?.schemas.get('VirtualMCPServer')
+  return schema !== undefined && schemaAt(schema, REFERENCE)?.required?.includes('audience') === true
 }
