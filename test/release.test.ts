@@ -707,6 +707,55 @@ t.test('what a release refuses and a rule says is one finding', async (t) => {
   }
 })
 
+t.test('what a release refuses does not rest on a placeholder', async (t) => {
+  const issuer = (maxAssertionAge: string) => ({
+    name: 'ci',
+    issuerUrl: 'https://ci.example.com',
+    jwtBearerGrant: {
+      maxAssertionAge,
+      subjectBindings: [{ subject: 'robot', allowedResources: ['https://mcp.example.com'] }],
+    },
+  })
+  const okta = (oidcConfig: object, name = 'okta') => ({
+    name,
+    type: 'oidc',
+    oidcConfig: { issuerUrl: 'https://a.example.com', clientId: 'a', ...oidcConfig },
+  })
+  const exchange = { tokenUrl: 'https://a.example.com/token', audience: 'a' }
+  const rows: [title: string, kind: string, spec: object, errors: RegExp[]][] = [
+    ['of a type', 'MCPExternalAuthConfig', { type: '${AUTH_TYPE}', tokenExchange: exchange }, []],
+    [
+      'of a type, in an MCPOIDCConfig',
+      'MCPOIDCConfig',
+      { type: '{{ .Values.oidcType }}', inline: { issuer: 'https://a.example.com' } },
+      [],
+    ],
+    [
+      'of a duration',
+      'MCPExternalAuthConfig',
+      server({ upstreamProviders: [okta({})], trustedIssuers: [issuer('${MAX_AGE}')] }),
+      [],
+    ],
+    [
+      'of a key of items',
+      'MCPExternalAuthConfig',
+      server({ upstreamProviders: [okta({}, '${FIRST}'), okta({}, '${FIRST}')] }),
+      [],
+    ],
+    [
+      'of a field that the rule does not name',
+      'MCPExternalAuthConfig',
+      server({ upstreamProviders: [okta({ issuerUrl: '${ISSUER}', dcrConfig: {} })] }),
+      [/exactly one of clientId or dcrConfig must be set/],
+    ],
+  ]
+  for (const [title, kind, spec, expected] of rows) {
+    const { errors } = judged(kind, spec, { release: RELEASE_0_63 })
+    t.equal(errors.length, expected.length, `${title}: ${errors.join('\n')}`)
+    for (const [i, text] of expected.entries()) t.match(errors[i], text, title)
+  }
+})
+
 t.test('a rule of the CRD that lacks a required field adds nothing', async (t) => {
   const { errors } = judged(
     'MCPExternalAuthConfig',

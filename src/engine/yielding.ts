@@ -2,7 +2,14 @@ import { KINDS } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { allRules } from '../kinds/places.ts'
 import { fieldsOf } from '../kinds/schema-fields.ts'
-import { allows, refusals, type Release, type ReleaseSchema, schemaAt } from '../release/index.ts'
+import {
+  allows,
+  type Refusal,
+  refusals,
+  type Release,
+  type ReleaseSchema,
+  schemaAt,
+} from '../release/index.ts'
 import {
   compareReleases,
   type Finding,
@@ -120,13 +127,38 @@ export function refusedBy(
       .filter(({ severity }) => severity === 'error')
       .flatMap(({ id, error: { at } }) => [...placesAround(at), ...(READ_AT[id] ?? [])]),
   )
-  const found = [...refusals(schema, object, stored)].flatMap(({ keyword, error }): Finding[] => {
-    if (keyword === 'unknown' || told.has(pathText(error.at))) return []
+  const refused = [...refusals(schema, object, stored)].filter(
+    ({ keyword, error }) => keyword !== 'unknown' && !told.has(pathText(error.at)),
+  )
+  const found = withoutGuesses(refused, unknown).map(({ error }): Finding => {
     const detail = `${error.detail === '' ? '' : `${error.detail}; `}${release.name} refuses it`
-    return [{ id: RELEASE_ACCEPTS, severity: 'error', error: { ...error, detail } }]
+    return { id: RELEASE_ACCEPTS, severity: 'error', error: { ...error, detail } }
   })
   return outside(unknown, found)
 }
+
+/**
+ * Leaves out the refusals of values around a placeholder that may depend on its text: a CEL rule that names every field
+ * on the way to the placeholder or compares with the stored object, and items that have the same keys.
+ */
+function withoutGuesses(
+  refused: readonly Refusal[],
+  unknown: readonly (readonly Segment[])[],
+): readonly Refusal[] {
+  const isAround = ({ keyword }: Refusal) => keyword === 'rule' || keyword === 'list-type'
+  if (unknown.length === 0 || !refused.some(isAround)) return refused
+  const ways = unknown.flatMap((path) => path.map((_, i) => [path.slice(0, i), path.slice(i)] as const))
+  const below = Map.groupBy(ways, ([holder]) => keyOf(holder))
+  return refused.filter((refusal) => {
+    const { rule, error } = refusal
+    const isRead = (way: readonly Segment[]) =>
+      rule?.includes('oldSelf') !== false ||
+      way.every((step) => typeof step !== 'string' || rule.includes(step))
+    return !isAround(refusal) || below.get(keyOf(error.at))?.some(([, way]) => isRead(way)) !== true
+  })
+}
+
+const keyOf = (at: readonly Segment[]): string => JSON.stringify(at.map(jsonKey))
 
 /**
  * Leaves out warnings whose mistake the API server reports as an error too. The error gets the fix of such a warning, and

@@ -11,10 +11,12 @@ import { evaluateRule, isEvaluated } from './cel-rules.ts'
 import { fieldOf, type ReleaseSchema } from './schema.ts'
 
 /** A value that the API server refuses, or a field that it drops. */
-interface Refusal {
+export interface Refusal {
   /** The violated keyword of the schema; `rule` for a CEL rule, `unknown` for a field that the schema does not have. */
   readonly keyword: string
   readonly error: FieldError
+  /** The text of the violated CEL rule. */
+  readonly rule?: string
 }
 
 /** The path of a value in an object that is being written. */
@@ -183,7 +185,7 @@ function* ofRules(
     const detail = each.message?.trim() ?? `failed rule: ${each.rule.trim()}`
     const outcome = evaluateRule(each, value, stored)
     if (outcome === 'broken' || (outcome === 'failed' && !lacks))
-      yield refusal('rule', 'invalid', at, jsonType(value), detail)
+      yield { ...refusal('rule', 'invalid', at, jsonType(value), detail), rule: each.rule }
   }
 }
 
