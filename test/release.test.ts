@@ -845,6 +845,7 @@ t.test('a rule of a CRD that compares with the stored object', async (t) => {
   })
   const item: ReleaseSchema = {
     type: 'object',
+    required: ['name'],
     properties: { name: text, value: fixed(text, 'self == oldSelf', 'value is immutable') },
   }
   const list = (type: string): ReleaseSchema => ({
@@ -860,6 +861,14 @@ t.test('a rule of a CRD that compares with the stored object', async (t) => {
       short: { ...text, maxLength: 3 },
       keyed: list('map'),
       plain: list('atomic'),
+      pair: {
+        type: 'object',
+        properties: { a: text, b: text, c: text },
+        'x-kubernetes-validations': [
+          { rule: '!(has(self.a) && has(self.b))', message: 'a excludes b' },
+          { rule: '!(has(self.a) && has(self.c))', message: 'a excludes c' },
+        ],
+      },
     },
   }
   const root: ReleaseSchema = { type: 'object', properties: { spec, metadata: ANYTHING } }
@@ -880,6 +889,26 @@ t.test('a rule of a CRD that compares with the stored object', async (t) => {
     ],
     ['a list without keys', { plain: a('x') }, { plain: a('y') }, []],
     ['a value that is stored', { short: 'long', once: 'x' }, { short: 'long' }, []],
+    ['an object that is stored', { pair: { a: 'x', b: 'x' } }, { pair: { b: 'x', a: 'x' }, once: 'y' }, []],
+    [
+      'another value in an object',
+      { pair: { a: 'x', b: 'x' } },
+      { pair: { a: 'y', b: 'x' } },
+      ['spec.pair: a excludes b'],
+    ],
+    [
+      'another rule in its place',
+      { pair: { a: 'x', b: 'x' } },
+      { pair: { a: 'x', c: 'x' } },
+      ['spec.pair: a excludes c'],
+    ],
+    ['items that are stored', { plain: [{}] }, { plain: [{}], once: 'y' }, []],
+    [
+      'another item without a field',
+      { plain: [{ value: 'x' }] },
+      { plain: [{ value: 'x' }, { value: 'y' }] },
+      ['spec.plain[0].name: a release refuses it', 'spec.plain[1].name: a release refuses it'],
+    ],
     ['another value', { short: 'long' }, { short: 'longer' }, ['spec.short: may not be more than 3 bytes']],
   ]
   const release: Release = { name: 'a release', schemas: new Map([['MCPGroup', root]]) }

@@ -101,7 +101,10 @@ const READ_AT: Readonly<Record<string, readonly string[]>> = {
   'incoming-auth-audience-configured': ['spec.incomingAuth.oidcConfigRef.audience'],
 }
 
-/** The errors of the release's CRD, except at paths that have an error already. */
+/**
+ * The errors of the release's CRD, except at paths that have an error already. The ratchet excuses an error only where
+ * the API server does: the value is stored unchanged, or its placeholders may stand for what is stored.
+ */
 export function refusedBy(
   object: unknown,
   {
@@ -130,9 +133,13 @@ export function refusedBy(
   const refused = [...refusals(schema, object, stored)].filter(
     ({ keyword, error }) => keyword !== 'unknown' && !told.has(pathText(error.at)),
   )
-  const found = withoutGuesses(refused, unknown).map(({ error }): Finding => {
+  const isExcusable = stored === undefined || unknown.length > 0
+  const found = withoutGuesses(refused, unknown).map(({ error, isStored }): Finding => {
+    const { at } = error
     const detail = `${error.detail === '' ? '' : `${error.detail}; `}${release.name} refuses it`
-    return { id: RELEASE_ACCEPTS, severity: 'error', error: { ...error, detail } }
+    const fields = at.flatMap((step) => (typeof step === 'number' ? [] : [String(jsonKey(step))]))
+    const about = () => (isExcusable || isStored ? [[RELEASE_ACCEPTS, ...fields, '', detail] as const] : [])
+    return { id: RELEASE_ACCEPTS, severity: 'error', error: { ...error, detail, about } }
   })
   return outside(unknown, found)
 }

@@ -1,5 +1,6 @@
 import { isFound } from '../cel/index.ts'
 import {
+  deepEqual,
   type ErrorType,
   type FieldError,
   isObject,
@@ -17,6 +18,8 @@ export interface Refusal {
   readonly error: FieldError
   /** The text of the violated CEL rule. */
   readonly rule?: string
+  /** Set when the value, or one around it, is stored unchanged: then the API server accepts it again (KEP-4008). */
+  readonly isStored?: true
 }
 
 /** The path of a value in an object that is being written. */
@@ -52,6 +55,14 @@ export function defaulted(schema: ReleaseSchema | undefined, value: unknown): un
 }
 
 function* ofAny(schema: ReleaseSchema, value: unknown, place: Place): Generator<Refusal> {
+  let isStored: boolean | undefined
+  for (const refusal of ofChecked(schema, value, place)) {
+    isStored ??= place.stored !== undefined && deepEqual(value, place.stored)
+    yield isStored ? { ...refusal, isStored } : refusal
+  }
+}
+
+function* ofChecked(schema: ReleaseSchema, value: unknown, place: Place): Generator<Refusal> {
   const { at } = place
   const type = jsonType(value)
   if (!hasType(schema, type)) {
