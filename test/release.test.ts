@@ -11,7 +11,7 @@ import { allows } from '../src/release/allows.ts'
 import { type Demanded, demandedFields } from '../src/release/known-fields.ts'
 import { OWN_CRD, type Release, releaseOf } from '../src/release/release.ts'
 import { ANYTHING, fieldOf, type ReleaseSchema, schemaAt } from '../src/release/schema.ts'
-import { parseSeveritySetting, type SeveritySetting } from '../src/engine/settings.ts'
+import { type Ignore, parseSeveritySetting, type SeveritySetting } from '../src/engine/settings.ts'
 import { findingText, MOST_FINDINGS } from '../src/rule/finding.ts'
 import { unknownFields } from '../src/engine/unknown-fields.ts'
 import { ClusterState } from '../src/state/cluster-state.ts'
@@ -296,12 +296,20 @@ const server = (settings: object) => ({
 function judged(
   kind: string,
   spec: unknown,
-  how: { release?: Release | undefined; severities?: SeveritySetting[] },
+  how: {
+    release?: Release | undefined
+    severities?: SeveritySetting[]
+    ignores?: readonly Ignore[]
+    stored?: unknown
+  },
 ) {
-  const made = resourceOf(kind, spec, { name: 'a', namespace: 'default' })
-  const object = JSON.parse(JSON.stringify(made)) as typeof made
-  const { release, severities = [] } = how
-  const { errors, warnings } = judgeOf({ release, settings: { severities } }).file(fileOf(object))
+  const made = (of: unknown) =>
+    JSON.parse(JSON.stringify(resourceOf(kind, of, { name: 'a', namespace: 'default' }))) as object
+  const { release, severities = [], ignores = [], stored } = how
+  const before = stored === undefined ? 'nothing' : { object: made(stored), state: 'no cluster' as const }
+  const { errors, warnings } = judgeOf({ release, settings: { severities } }).file(
+    fileOf(made(spec), { ignores, stored: before }),
+  )
   const texts = (all: typeof errors) => all.map(findingText).filter((text) => !text.endsWith('persistent)'))
   return { errors: texts(errors), warnings: texts(warnings) }
 }
@@ -702,6 +710,86 @@ t.test('what a release refuses and a rule says is one finding', async (t) => {
     t.strictSame(
       warnings.filter((text) => !text.includes('(delegation-in-inbound-grants)')),
       [],
+      title,
+    )
+  }
+})
+
+t.test('what a release refuses stays where the error that says it too is none in the end', async (t) => {
+  const okta = (oidcConfig: object) =>
+    server({
+      upstreamProviders: [
+        {
+          name: 'okta',
+          type: 'oidc',
+          oidcConfig: { issuerUrl: 'https://a.example.com', clientId: 'a', ...oidcConfig },
+        },
+      ],
+    })
+  const nonce = { additionalAuthorizationParams: { nonce: 'x' } }
+  const off = (setting: string) => {
+    const parsed = parseSeveritySetting(`${setting}=off`, ALL_IDS)
+    if (typeof parsed === 'string') throw new Error(parsed)
+    return { severities: [parsed] }
+  }
+  const id = 'upstream-authorization-params-allowed'
+  const exactlyOne = /^[^\n]*oidcConfig: [^\n]*exactly one of clientId or dcrConfig[^\n]*\(release-accepts\)$/
+  const gateway = {
+    groupRef: { name: 'tools' },
+    incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'a' } },
+    outgoingAuth: { source: 'discovered' },
+  }
+  const ignores = [{ id, reason: 'they know', written: 'comment' } as const]
+  const rows: [title: string, kind: string, spec: object, how: object, errors: RegExp][] = [
+    [
+      'an error that is off, at another place',
+      'VirtualMCPServer',
+      gateway,
+      off('incoming-auth-audience-configured'),
+      /^spec\.incomingAuth\.oidcConfigRef\.audience: Required value: [^\n]*\(release-accepts\)$/,
+    ],
+    [
+      'the pattern of both that is off',
+      'MCPExternalAuthConfig',
+      { type: 'awsSts', awsSts: { ...STS.awsSts, fallbackRoleArn: 'reader' } },
+      off('schema-pattern:spec.awsSts.fallbackRoleArn'),
+      /^spec\.awsSts\.fallbackRoleArn: [^\n]*\(release-accepts\)$/,
+    ],
+    [
+      'an error inside',
+      'MCPExternalAuthConfig',
+      okta({ ...nonce, dcrConfig: {} }),
+      {},
+      new RegExp(`\\(${id}\\)$`),
+    ],
+    [
+      'an ignored error inside',
+      'MCPExternalAuthConfig',
+      okta({ ...nonce, dcrConfig: {} }),
+      { ignores },
+      exactlyOne,
+    ],
+    [
+      'a stored error inside',
+      'MCPExternalAuthConfig',
+      okta({ ...nonce, dcrConfig: {} }),
+      { stored: okta(nonce) },
+      exactlyOne,
+    ],
+    [
+      'both are stored',
+      'MCPExternalAuthConfig',
+      okta({ ...nonce, dcrConfig: {} }),
+      { stored: okta({ ...nonce, dcrConfig: {} }) },
+      /^$/,
+    ],
+  ]
+  for (const [title, kind, spec, how, expected] of rows) {
+    const { errors, warnings } = judged(kind, spec, { release: RELEASE_0_63, ...how })
+    t.match(errors.join('\n'), expected, title)
+    t.equal(errors.length, expected.source === '^$' ? 0 : 1, title)
+    t.notOk(
+      warnings.some((text) => text.endsWith('(release-accepts)')),
       title,
     )
   }

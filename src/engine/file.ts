@@ -12,7 +12,7 @@ import { findingsBeforeDeployment, findingsIn } from './findings.ts'
 import { isLeftOut } from './ignored.ts'
 import { metadataFindings } from './metadata.ts'
 import { type FindPlaceholder, holdsPlaceholder, type Placeholder } from '../documents/index.ts'
-import { folded, refusedBy, withSureFixes, yielding } from './yielding.ts'
+import { folded, refusedBy, withoutRepeats, withSureFixes, yielding } from './yielding.ts'
 import type { Ignore } from './settings.ts'
 import { type NewerField, unknownFields } from './unknown-fields.ts'
 import {
@@ -71,7 +71,7 @@ export function* judgingFile(prepared: Prepared, file: FileObject): Steps<FileVe
         ? undefined
         : { object: old, find: (budget) => foundBefore(beside(prepared, stored.state), file, old, budget) },
   })
-  return { ...verdict, placeholders, newerFields: unknown.newer }
+  return { ...withoutRepeats(verdict), placeholders, newerFields: unknown.newer }
 }
 
 /** The findings of an object in a file, also about unknown fields; adds values with placeholders to `placeholders`. */
@@ -93,7 +93,6 @@ function* findingsInFile(
     release: prepared.installed,
     stored: stored === 'nothing' ? undefined : stored.object,
     unknown: unjudged,
-    known,
   })
   return [
     ...otherVersion(object, strict),
@@ -143,7 +142,6 @@ function* foundBefore(
     release,
     stored: undefined,
     unknown: unknown.meant,
-    known,
   })
   return [...known, ...unknown.findings, ...refused]
 }

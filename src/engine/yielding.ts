@@ -20,6 +20,7 @@ import {
   type Segment,
   valueAt,
 } from '../rule/index.ts'
+import type { Verdict } from './decide.ts'
 import { missingFields } from './demanded-fields.ts'
 import { outside } from '../shape/index.ts'
 
@@ -102,8 +103,8 @@ const READ_AT: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * The errors of the release's CRD, except at paths that have an error already. The ratchet excuses an error only where
- * the API server does: the value is stored unchanged, or its placeholders may stand for what is stored.
+ * The errors of the release's CRD. The ratchet excuses an error only where the API server does: the value is stored
+ * unchanged, or its placeholders may stand for what is stored.
  */
 export function refusedBy(
   object: unknown,
@@ -112,7 +113,6 @@ export function refusedBy(
     release,
     stored,
     unknown,
-    known,
   }: {
     readonly kind: string
     readonly release: Release | undefined
@@ -120,19 +120,11 @@ export function refusedBy(
     readonly stored: unknown
     /** Paths of placeholders, whose values are not known. */
     readonly unknown: readonly (readonly Segment[])[]
-    readonly known: readonly Finding[]
   },
 ): readonly Finding[] {
   const schema = release?.schemas.get(kind)
   if (release === undefined || schema === undefined) return []
-  const told = new Set(
-    known
-      .filter(({ severity }) => severity === 'error')
-      .flatMap(({ id, error: { at } }) => [...placesAround(at), ...(READ_AT[id] ?? [])]),
-  )
-  const refused = [...refusals(schema, object, stored)].filter(
-    ({ keyword, error }) => keyword !== 'unknown' && !told.has(pathText(error.at)),
-  )
+  const refused = [...refusals(schema, object, stored)].filter(({ keyword }) => keyword !== 'unknown')
   const isExcusable = stored === undefined || unknown.length > 0
   const found = withoutGuesses(refused, unknown).map(({ error, isStored }): Finding => {
     const { at } = error
@@ -168,15 +160,17 @@ function withoutGuesses(
 const keyOf = (at: readonly Segment[]): string => JSON.stringify(at.map(jsonKey))
 
 /**
- * Leaves out warnings whose mistake the API server reports as an error too. The error gets the fix of such a warning, and
- * an error about a missing field the advice of the warning at the same field.
+ * Adds the refusals to the findings. Leaves out warnings whose mistake the API server reports as an error too: the
+ * error gets the fix of such a warning, and an error about a missing field the advice of the warning at the same field.
  */
 export function folded(findings: readonly Finding[], refused: readonly Finding[]): readonly Finding[] {
   if (refused.length === 0) return findings
+  const places = placesOf(findings.filter(({ severity }) => severity === 'error'))
   const warnings = findings.filter(({ severity }) => severity === 'warning')
   const told = new Set<Finding>()
   const refusals = refused.map((refusal): Finding => {
-    const { type, detail } = refusal.error
+    const { type, at, detail } = refusal.error
+    if (places.has(pathText(at))) return { ...refusal, repeats: true }
     const same = warnings.filter((warning) => isSaidBy(refusal, warning))
     for (const warning of same) told.add(warning)
     const there = same.find((warning) => type === 'required' && isAt(refusal, warning))
@@ -187,6 +181,32 @@ export function folded(findings: readonly Finding[], refused: readonly Finding[]
   })
   return [...findings.filter((finding) => !told.has(finding)), ...refusals]
 }
+
+/**
+ * Leaves out the refusals that repeat an error, if that error still is one: a severity, an exemption, an ignore and the
+ * ratchet excuse the error, but not the refusal.
+ */
+export function withoutRepeats<V extends Verdict>(verdict: V): V {
+  const all = [...verdict.errors, ...verdict.warnings]
+  const prefixes = new Set(all.flatMap(({ repeats, prefix }) => (repeats ? [prefix] : [])))
+  if (prefixes.size === 0) return verdict
+  const errors = all.filter(
+    ({ id, wasError, severity }) => !OF_CRD.has(id) && (wasError ?? severity === 'error'),
+  )
+  const places = new Map(
+    Array.from(prefixes, (like) => [
+      like,
+      placesOf(errors.filter(({ severity, prefix }) => severity === 'error' || prefix === like)),
+    ]),
+  )
+  const stays = ({ repeats, prefix, error }: Finding) =>
+    !repeats || places.get(prefix)?.has(pathText(error.at)) !== true
+  return { ...verdict, errors: verdict.errors.filter(stays), warnings: verdict.warnings.filter(stays) }
+}
+
+/** The paths of the findings and those around them, and the paths from which releases read the values. */
+const placesOf = (findings: readonly Finding[]): ReadonlySet<string> =>
+  new Set(findings.flatMap(({ id, error: { at } }) => [...placesAround(at), ...(READ_AT[id] ?? [])]))
 
 /** Leaves out the fixes that move a field to a place which the release does not have; none when no release is known. */
 export function withSureFixes(
@@ -262,6 +282,9 @@ const placesAround = (at: readonly Segment[]): string[] =>
 
 /** The id of errors that the CRD of the release reports although the specification accepts the object. */
 const RELEASE_ACCEPTS = 'release-accepts'
+
+/** The ids of findings that the CRD of the release makes. */
+const OF_CRD: ReadonlySet<string> = new Set([RELEASE_ACCEPTS, 'unknown-field'])
 
 const RANGES = new Map(
   allRules().flatMap(({ id, appliesTo }) => (appliesTo ? [[id, appliesTo] as const] : [])),

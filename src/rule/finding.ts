@@ -17,6 +17,8 @@ export interface Finding {
    * ratchet.
    */
   readonly wasError?: true
+  /** Set for a refusal of a CRD that an error of the specification reports too. */
+  readonly repeats?: true
   /** The exception that the rule threw; for the log. */
   readonly failure?: unknown
   /** Set when this finding represents several others that are not shown. */

@@ -157,7 +157,7 @@ export class Lattice {
     if (release?.schemas.has(kind) !== true) return []
     const errorsOf = (object: unknown, before?: unknown) => {
       this.#spent += UNITS_PER_VALIDATION
-      return refusedBy(object, { kind, release, stored: before, unknown: [], known: [] })
+      return refusedBy(object, { kind, release, stored: before, unknown: [] })
     }
     const errors = errorsOf(value, stored)
     if (errors.length === 0 || stored === undefined) return errors
