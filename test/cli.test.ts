@@ -21,7 +21,7 @@ import { allRules, examplesAt, examplesOf, rulePlaces } from '../src/kinds/place
 import { fieldsOf } from '../src/kinds/schema-fields.ts'
 import { ALL_IDS, ENGINE_IDS } from '../src/engine/engine-ids.ts'
 import { PROBE_IDS } from '../src/engine/probe-ids.ts'
-import { excerpt } from '../src/cli/output/excerpt.ts'
+import { excerpt, withoutSecrets } from '../src/cli/output/excerpt.ts'
 import { progressOn } from '../src/cli/output/progress.ts'
 import { wrapped } from '../src/cli/output/terminal.ts'
 import { runCli, runHere, spawnCli } from './support/cli.ts'
@@ -1885,6 +1885,37 @@ embeddedAuthServer:
   t.notMatch(stdout, 'hidden')
 })
 
+t.test('no line with a part of a Secret is shown', async (t) => {
+  const secret = { kind: 'Secret', apiVersion: 'v1', data: { hmac: 'c2VjcmV0' } }
+  const login = {
+    apiVersion: 'toolhive.stacklok.dev/v1beta9',
+    kind: 'MCPOIDCConfig',
+    metadata: { name: 'a' },
+    spec: { type: 'x' },
+  }
+  const [hidden, wrong] = [JSON.stringify(secret), JSON.stringify(login)]
+  const item = 'apiVersion: v1\n  kind: Secret\n  stringData:\n    hmac: c2VjcmV0\n'
+  const rows: [title: string, text: string, excerpts: boolean][] = [
+    ['a document a line', `${hidden}\n${wrong}\n`, true],
+    ['a List on one line', JSON.stringify({ kind: 'List', items: [login, secret, login] }), false],
+    [
+      'an item that begins where a Secret ends',
+      `{"items":[\n${hidden.replaceAll(',', ',\n')}, ${wrong.replace(',', ',\n').replace('"spec"', '\n\n\n"spec"')}]}`,
+      true,
+    ],
+    ['items of a List', `items:\n- ${item}- ${wrong}\n`, true],
+    ['a list that kubectl does not read', `- ${item}- ${wrong}\n`, false],
+    ['a Secret that cannot be read', `${hidden.replace('}', '},"a":1e999')}\n${wrong}\n`, true],
+  ]
+  for (const [title, text, excerpts] of rows) {
+    await write({ 'beside/a.yaml': text })
+    const { stdout } = await vmcp(['check', '--output', 'human', 'beside'])
+    t.match(stdout, /^ {2}(?:warning|error) /m, title)
+    t.equal(stdout.includes('│'), excerpts, title)
+    t.notMatch(stdout, 'c2VjcmV0', title)
+  }
+})
+
 t.test('advice is counted, and shown where somebody asks for it', async (t) => {
   const args = ['--set', 'OKTA_URL=https://okta.example.com', 'shop/auth/login.yaml']
   const advised = async (...flags: string[]) => {
@@ -1959,6 +1990,7 @@ t.test('what a terminal shows', async (t) => {
     `key: ${'x'.repeat(100)}end`,
     '{"a": {"b": [1, true]}}',
   ]
+  const shownIn = withoutSecrets(source.join('\n'), [], [])
   const rows: [line: number, column: number, lines: string[]][] = [
     [3, 7, ['  3 │ name: "two words" # why', '    │       ^^^^^^^^^^^']],
     [
@@ -1971,10 +2003,10 @@ t.test('what a terminal shows', async (t) => {
     [9, 1, []],
   ]
   for (const [line, column, lines] of rows) {
-    const shown = excerpt(source, { line, column, context: line === 6 ? 0 : 2 }, terminal, 'red')
+    const shown = excerpt(shownIn, { line, column, context: line === 6 ? 0 : 2 }, terminal, 'red')
     t.strictSame(shown, lines, `${line}:${column}`)
   }
-  const long = excerpt(source, { line: 5, column: 6, context: 0 }, terminal, 'red')
+  const long = excerpt(shownIn, { line: 5, column: 6, context: 0 }, terminal, 'red')
   for (const text of long) t.ok(text.length <= 40, text)
   t.strictSame(wrapped('a bb ccc dddd', 6), ['a bb', 'ccc', 'dddd'])
   t.strictSame(wrapped('spec.outgoingAuth.backends', 12), ['spec.', 'outgoingAuth', '.backends'])

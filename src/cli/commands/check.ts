@@ -85,7 +85,7 @@ export async function checkFiles({
   const text = reportText(
     report,
     { ...flags, profile: world.profile },
-    { scope, judgedBy: judgedBy(release), strict: world.strict, names: positionals, texts: documents.texts },
+    { scope, judgedBy: judgedBy(release), strict: world.strict, names: positionals, read: documents },
     environment,
   )
   return { code: exitCode(report), text }

@@ -24,6 +24,7 @@ import { CLUSTER_FLAGS, LIVE_FLAGS, needCluster } from '../input/cluster-flags.t
 import { addNotJudged, Exemptions } from './exemptions.ts'
 import { openConfiguration } from '../input/configuration.ts'
 import { readDocuments } from '../input/documents.ts'
+import type { Documents } from '../input/texts.ts'
 import { printEmpty, printNotes, printUnread, READING_FLAGS, readOptions } from '../input/reading.ts'
 import { openCluster, openReading } from '../input/world.ts'
 import { unreadOf } from '../input/given-state.ts'
@@ -158,7 +159,7 @@ async function askAddresses({ flags, names, args, environment }: Invocation<type
   const notes = [...read.notes, ...exemptions.notes('some files')]
   const report = reportOf({ ...read, sources, notes }, { probed, leftOut }, judge)
   const scope = `${read.scope}, ${counted(probed.sent, 'request')} sent`
-  await printReport(report, { ...flags, profile }, { scope, names, texts: read.texts }, environment)
+  await printReport(report, { ...flags, profile }, { scope, names, read }, environment)
   return exitCode(report)
 }
 
@@ -166,7 +167,8 @@ async function askAddresses({ flags, names, args, environment }: Invocation<type
 interface Read extends Pick<Report, 'files' | 'unread' | 'others' | 'notJudged' | 'notes'> {
   readonly sources: readonly ProbeSource[]
   readonly configMaps: ConfigMapTexts
-  readonly texts: ReadonlyMap<string, string>
+  readonly texts: Documents['texts']
+  readonly documents: Documents['documents']
   readonly scope: string
 }
 
@@ -186,6 +188,7 @@ async function readFromFiles(
     notes: [],
     notJudged: [...notJudged],
     texts,
+    documents: documents.documents,
     sources,
     unread: [...unread, ...printEmpty([documents])],
     others: documents.documents.length - sources.length,
@@ -219,6 +222,7 @@ async function readFromCluster(
     notes: [...missingKindNotes(live.absent, group), ...emptyNamespaceNotes(live.doubtful)],
     notJudged: [],
     texts: new Map(),
+    documents: [],
     sources: sourcesOf(live, reading.group),
     unread: unreadOf(live),
     others: 0,

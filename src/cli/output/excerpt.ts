@@ -1,4 +1,5 @@
-import { withoutUserInfo } from '../../rule/index.ts'
+import { isObject, withoutUserInfo } from '../../rule/index.ts'
+import type { FileDocument, TextPlace } from '../input/load.ts'
 import { codeUnitsOf } from './columns.ts'
 import { startOf, type Terminal, widthOf } from './terminal.ts'
 import { visible } from './visible.ts'
@@ -13,6 +14,41 @@ export interface Shown {
   readonly context: number
 }
 
+/** The lines of a file. */
+export interface Source {
+  /** Undefined for a line that is not printed, because it may hold a part of a Secret. */
+  readonly lines: readonly (string | undefined)[]
+  /** The numbers of the lines on which a document or an item of a list begins. */
+  readonly starts: ReadonlySet<number>
+}
+
+/** The lines of a text with these documents. Those that could not be read (`unread`) count as Secrets. */
+export function withoutSecrets(
+  text: string,
+  documents: readonly FileDocument[],
+  unread: readonly TextPlace[],
+): Source {
+  const lines: (string | undefined)[] = text.replace(/^\ufeff/, '').split('\n')
+  const parts = [
+    ...documents.map(({ document }) => ({
+      ...document.locate([], 'key'),
+      isHidden: isSecret(document.value),
+    })),
+    ...unread.map(({ line, column }) => ({ line, column, isHidden: true })),
+  ].toSorted((a, b) => a.line - b.line || a.column - b.column)
+  for (const [i, { line, isHidden }] of parts.entries()) {
+    const next = parts[i + 1]
+    // In JSON and in flow style a document may begin on the line on which the one before ends.
+    const before = next && lines[next.line - 1]?.slice(0, next.column - 1)
+    if (isHidden) lines.fill(undefined, line - 1, next && next.line - (/[^\s-]/.test(before ?? '') ? 0 : 1))
+  }
+  return { lines, starts: new Set(parts.map(({ line }) => line)) }
+}
+
+/** Whether a document is a Secret, or a list with one that kubectl does not read. */
+const isSecret = (value: unknown): boolean =>
+  Array.isArray(value) ? value.some(isSecret) : isObject(value) && value.kind === 'Secret'
+
 /**
  * The lines of a file around a place, with a mark below the value or key there:
  *
@@ -20,16 +56,17 @@ export interface Shown {
  *        │                 ^^^^ names no provider
  */
 export function excerpt(
-  source: readonly string[],
+  source: Source,
   { line, column, label = '', context }: Shown,
   { columns, paint }: Terminal,
   style: 'red' | 'yellow' | 'cyan' | 'blue',
 ): string[] {
-  if (source[line - 1] === undefined) return []
+  const { lines: all } = source
+  if (all[line - 1] === undefined) return []
   const first = startOfContext(source, line, context)
-  const at = unitAt(source, line, column)
+  const at = unitAt(all, line, column)
   const from = Math.max(at - SIDE, 0)
-  const near = source.slice(first - 1, line).map((each) => windowOf(each, from))
+  const near = all.slice(first - 1, line).map((each = '') => windowOf(each, from))
   const { text, start: cut } = near.at(-1) ?? { text: '', start: 0 }
   const gutter = String(line).length
   const width = columns - gutter - 5
@@ -57,12 +94,13 @@ const printable = (text: string): string =>
   visible(withoutUserInfo(text).replaceAll('\t', ' ').replace(/\r$/, ''))
 
 /** The first line to print: not before the start of the document or of the list item. */
-function startOfContext(source: readonly string[], line: number, context: number): number {
-  const first = Math.max(line - context, 1)
-  for (let above = line - 1; above >= first; above--) {
-    const text = source[above - 1] ?? ''
-    if (text.startsWith('---')) return above + 1
-    if (/^\s*- /.test(text)) return above
+function startOfContext({ lines, starts }: Source, line: number, context: number): number {
+  let first = line
+  while (first > Math.max(line - context, 1) && !starts.has(first)) {
+    const above = lines[first - 2]
+    if (above === undefined || above.startsWith('---')) break
+    first--
+    if (/^\s*- /.test(above)) break
   }
   return first
 }
@@ -81,12 +119,12 @@ function windowOf(line: string, from: number): { readonly text: string; readonly
 }
 
 /** Functions from column to code unit, cached by file and line number: a line may have thousands of findings. */
-const units = new WeakMap<readonly string[], Map<number, ReturnType<typeof codeUnitsOf>>>()
+const units = new WeakMap<Source['lines'], Map<number, ReturnType<typeof codeUnitsOf>>>()
 
-function unitAt(source: readonly string[], line: number, column: number): number {
-  const known = units.get(source) ?? new Map<number, ReturnType<typeof codeUnitsOf>>()
-  units.set(source, known)
-  const found = known.get(line) ?? codeUnitsOf(source[line - 1] ?? '')
+function unitAt(lines: Source['lines'], line: number, column: number): number {
+  const known = units.get(lines) ?? new Map<number, ReturnType<typeof codeUnitsOf>>()
+  units.set(lines, known)
+  const found = known.get(line) ?? codeUnitsOf(lines[line - 1] ?? '')
   known.set(line, found)
   return found(column)
 }

@@ -1,6 +1,8 @@
 import { choice, type Environment, toggle } from '../../configuration/flags.ts'
 import type { Plan } from '../../access/effective-authentication.ts'
 import type { Profile } from '../../engine/index.ts'
+import type { Documents } from '../input/texts.ts'
+import { type Source, withoutSecrets } from './excerpt.ts'
 import type { Format, Report } from './report.ts'
 import { terminalOf } from './terminal.ts'
 
@@ -71,8 +73,8 @@ interface ReportFacts {
   /** Whether the run is strict because of the flag `--strict`; the profile `strict` makes it strict too. */
   readonly strict?: boolean
   readonly names?: readonly string[]
-  /** The texts of files, by name. */
-  readonly texts?: ReadonlyMap<string, string>
+  /** What was read from files. */
+  readonly read?: Pick<Documents, 'texts' | 'documents' | 'unread'>
   /** Computes the effective authentication, for formats that print it. */
   readonly plans?: () => readonly Plan[]
 }
@@ -92,22 +94,22 @@ export const reportText =
   (
     report: Report,
     { advice, quiet, profile, 'show-ignored': showIgnored, 'api-group': group }: ChosenFlags,
-    { scope, judgedBy, strict = false, names = [], texts, plans = () => [] }: ReportFacts,
+    { scope, judgedBy, strict = false, names = [], read, plans = () => [] }: ReportFacts,
     environment: Environment,
   ) =>
   async (output: FormatName | undefined): Promise<string> => {
     const { stdout } = process
     const format = await FORMATS[output ?? (stdout.isTTY ? 'human' : 'line')]()
-    const sources = new Map<string, readonly string[]>()
+    const documents = Map.groupBy(read?.documents ?? [], ({ file }) => file)
+    const unread = Map.groupBy(read?.unread ?? [], ({ file }) => file)
+    const sources = new Map<string, Source>()
     const source = (file: string) => {
-      const known =
-        sources.get(file) ??
-        texts
-          ?.get(file)
-          ?.replace(/^\ufeff/, '')
-          .split('\n')
-      if (known !== undefined) sources.set(file, known)
-      return known
+      const text = read?.texts.get(file)
+      if (text === undefined) return undefined
+      const found =
+        sources.get(file) ?? withoutSecrets(text, documents.get(file) ?? [], unread.get(file) ?? [])
+      sources.set(file, found)
+      return found
     }
     return format(report, {
       scope,

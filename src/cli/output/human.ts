@@ -11,7 +11,6 @@ import {
   type ReportedEnd,
   type ReportedFinding,
   type ReportedIgnored,
-  type GivenSubject,
 } from './report.ts'
 import { wrapped } from './terminal.ts'
 import { visible } from './visible.ts'
@@ -126,16 +125,15 @@ const indented = (text: string, columns: number): string[] =>
   wrappedLines(text, columns - 4).map((line) => `    ${line}`)
 
 function excerptOf(
-  place: Located & GivenSubject,
+  place: Located,
   { context, label }: { readonly context: number; readonly label?: string },
   { terminal, source }: Printing,
   style: 'red' | 'yellow' | 'cyan' | 'blue',
 ): string[] {
-  // The place may be a key in a Secret, whose values are never printed.
-  const text = place.file === null || place.kind === 'Secret' ? undefined : source(place.file)
-  if (text === undefined || place.line === 0) return []
+  const found = place.file === null ? undefined : source(place.file)
+  if (found === undefined || place.line === 0) return []
   const { line, column } = place
-  return excerpt(text, { line, column, context, ...(label !== undefined && { label }) }, terminal, style)
+  return excerpt(found, { line, column, context, ...(label !== undefined && { label }) }, terminal, style)
 }
 
 /** Lines about another field of a contradiction: object and file if they differ from the finding's, then an excerpt. */

@@ -10,6 +10,7 @@ import {
 } from '../../rule/index.ts'
 import type { GivenSubject } from '../../documents/index.ts'
 import { type Ignored, type Verdict, writtenIn } from '../../engine/index.ts'
+import type { Source } from './excerpt.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Exit codes of all commands; if several apply, the worst is used. */
@@ -125,7 +126,7 @@ export interface Printing {
   readonly names: readonly string[]
   readonly terminal: Terminal
   /** The lines of a file, if it was read. */
-  readonly source: (file: string) => readonly string[] | undefined
+  readonly source: (file: string) => Source | undefined
   /** The effective authentication of every VirtualMCPServer. */
   readonly plans: () => readonly Plan[]
 }
