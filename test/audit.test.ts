@@ -505,13 +505,19 @@ t.test('exemptions and ignores that excuse nothing', async (t) => {
   t.teardown(() => rmSync(folder, { recursive: true }))
   const annotation = `${DEFAULT_API_GROUP}/vmcp-admission-ignore`
   const stored = group('a', 'one') as { metadata: object }
-  const lines = ['reference-found', 'secret-reference-found', 'unknown-field'].map((id) => `${id}: x`)
+  const ids = [
+    'reference-found',
+    'secret-reference-found',
+    'unknown-field',
+    'auth-config-change-meant',
+    'subject-provider-chosen',
+  ]
+  const lines = ids.map((id) => `${id}: x`)
   const annotated = {
     ...stored,
     metadata: { ...stored.metadata, annotations: { [annotation]: lines.join('\n') } },
   }
   const server = await fakeApiServer(t, 'mcpgroups', { lists: [page([annotated])] })
-  const ids = ['reference-found', 'secret-reference-found', 'unknown-field']
   writeFileSync(
     join(folder, 'vmcp-admission.yaml'),
     JSON.stringify({ exemptions: ids.map((id) => ({ id, reason: 'x', object: { name: 'gone' } })) }),

@@ -110,6 +110,19 @@ t.test('every example of every rule, at every place where the rule applies', asy
   }
 })
 
+t.test('in an object as it is stored, the rules about changes find nothing, and all others do', (t) => {
+  const ids = new Set<string>()
+  for (const place of rulePlaces())
+    for (const example of examplesAt(place))
+      for (const { id } of found(place, { ...example, old: example.resource })) ids.add(id)
+  const rules = new Map(rulePlaces().map(({ rule }) => [rule.id, rule]))
+  t.strictSame(
+    [...rules.keys()].filter((id) => !ids.has(id)).toSorted(),
+    [...rules.values()].flatMap(({ id, when }) => (when === 'change' ? [id] : [])).toSorted(),
+  )
+  t.end()
+})
+
 /** Between objects, and with one end: no other object is wrong that is there. */
 const ONE_END = new Set([
   'oidc-config-address-allowed',

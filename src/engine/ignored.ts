@@ -189,12 +189,18 @@ const IN_STORED: ReadonlySet<string> = new Set([
   ...Array.from(ALL_IDS).filter((id) => id.startsWith('schema-')),
 ])
 
-/** Ids that not every run looks for: ids of `probe`, of deletions, and of rules that read Secrets or ConfigMaps. */
+/** Ids that not every run looks for: ids of `probe`, of deletions and changes, and of rules that read Secrets or ConfigMaps. */
 const ASKED_FOR: ReadonlySet<string> = new Set<string>([
   ...PROBE_IDS.map(({ id }) => id),
   ...allRules().flatMap(({ id, when, reads }) =>
-    when === 'delete' || reads.some((kind) => kind === 'Secret' || kind === 'ConfigMap') ? [id] : [],
+    when !== undefined || reads.some((kind) => kind === 'Secret' || kind === 'ConfigMap') ? [id] : [],
   ),
+])
+
+/** Ids that files alone do not have: they wait for the value of a placeholder, or for what /mutate writes. */
+const NOT_IN_FILES: ReadonlySet<string> = new Set([
+  'unresolved-placeholder',
+  'written-subject-provider-exists',
 ])
 
 /**
@@ -203,7 +209,7 @@ const ASKED_FOR: ReadonlySet<string> = new Set<string>([
  */
 export function isAlwaysFound(named: string, where: 'cluster' | 'files'): boolean {
   const id = presentId(named)
-  return !ASKED_FOR.has(id) && (where === 'files' || IN_STORED.has(id))
+  return !ASKED_FOR.has(id) && (where === 'files' ? !NOT_IN_FILES.has(id) : IN_STORED.has(id))
 }
 
 /** Whether an exemption is for one object, rather than for a pattern of objects. */

@@ -69,11 +69,12 @@ const selected = { write: new Map<Kind, readonly RulesAt[]>(), delete: new Map<K
 export function rulesOf(kind: Kind, selection: Selection): readonly RulesAt[] {
   let found = selected[selection].get(kind)
   if (found === undefined) {
-    const when = selection === 'delete' ? 'delete' : undefined
     const places = Map.groupBy(rulePlacesOf(kind), ({ at }) => at)
     found = Array.from(places, ([at, here]) => ({
       at,
-      rules: here.map(({ rule }) => rule).filter((rule) => rule.when === when),
+      rules: here
+        .map(({ rule }) => rule)
+        .filter(({ when }) => (when === 'delete') === (selection === 'delete')),
     }))
     selected[selection].set(kind, found)
   }

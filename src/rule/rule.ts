@@ -81,8 +81,11 @@ export interface RuleFor<S extends TSchema> {
    * rule runs, such as `0.55`. Without `from`, or with `orUnknown`, it also runs when no release is known.
    */
   readonly appliesTo?: { readonly from?: string; readonly to?: string; readonly orUnknown?: true }
-  /** Set when the rule is checked at the deletion of an object, not when the object is written. */
-  readonly when?: 'delete'
+  /**
+   * `delete`: the rule is checked at the deletion of an object, not when the object is written. `change`: the rule is
+   * about what a write changes, so it finds nothing in an object as it is stored.
+   */
+  readonly when?: 'delete' | 'change'
   readonly severity: Exclude<Severity, 'off'>
   /** The requirement: one sentence. */
   readonly summary: string

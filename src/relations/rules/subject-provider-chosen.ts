@@ -47,6 +47,7 @@ export const subjectProviderChosen = defineRule({
   on: [VirtualMCPServer, MCPServer, MCPRemoteProxy, MCPServerEntry],
   needs: ['authServerConfig', 'externalAuthConfigRef'],
   reads: ['VirtualMCPServer', ...REACHED_KINDS],
+  when: 'change',
   severity: 'warning',
   summary:
     'A token exchange that existed before a VirtualMCPServer reached it says whose token it exchanges.',

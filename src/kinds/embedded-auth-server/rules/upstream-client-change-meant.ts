@@ -12,6 +12,7 @@ export const upstreamClientChangeMeant = defineRule({
   id: 'upstream-client-change-meant',
   on: EmbeddedAuthServer,
   reads: [],
+  when: 'change',
   severity: 'warning',
   summary:
     'A change of the scopes or the redirect URI beside `dcrConfig` is meant for users who are logged in.',

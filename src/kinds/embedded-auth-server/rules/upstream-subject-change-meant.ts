@@ -7,6 +7,7 @@ export const upstreamSubjectChangeMeant = defineRule({
   id: 'upstream-subject-change-meant',
   on: EmbeddedAuthServer,
   reads: [],
+  when: 'change',
   severity: 'warning',
   summary: 'A change of `subjectClaim` is meant: every user becomes another one.',
   why: 'Users are known by the value of this claim. After a change each gets a new identity, and their stored tokens belong to the old one.',

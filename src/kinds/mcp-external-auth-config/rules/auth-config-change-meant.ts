@@ -23,6 +23,7 @@ export const authConfigChangeMeant = defineRule({
   id: 'auth-config-change-meant',
   on: MCPExternalAuthConfig,
   reads: ['VirtualMCPServer', ...BACKEND_KINDS],
+  when: 'change',
   severity: 'warning',
   summary: 'A change of the type, the issuer or the name of a provider is meant for everybody who uses it.',
   why: 'All of them change at once, and the configuration itself reads as valid whatever becomes of them.',

@@ -11,6 +11,7 @@ export const oidcConfigChangeMeant = defineRule({
   id: 'oidc-config-change-meant',
   on: MCPOIDCConfig,
   reads: CONSUMERS,
+  when: 'change',
   severity: 'warning',
   summary: 'A change of the type or the issuer is meant for everybody who uses it.',
   why: 'All of them refuse the tokens that they accepted before.',
