@@ -527,6 +527,47 @@ t.test('role and access take the release of the file', async (t) => {
       )
     }
   }
+  // From 0.47 on the backend falls back to `default`, so this gateway issues the tokens, without the claim.
+  const front = [
+    { kind: 'MCPGroup', metadata: { name: 'tools' }, spec: {} },
+    { kind: 'MCPServer', metadata: { name: 'backend' }, spec: { image: 'a', groupRef: { name: 'tools' } } },
+    {
+      kind: 'VirtualMCPServer',
+      metadata: { name: 'gateway' },
+      spec: {
+        groupRef: { name: 'tools' },
+        authServerConfig: {
+          issuer: 'https://mcp.example.com',
+          upstreamProviders: [
+            {
+              name: 'okta',
+              type: 'oidc',
+              oidcConfig: { issuerUrl: 'https://okta.example.com', clientId: 'a' },
+            },
+          ],
+        },
+        outgoingAuth: {
+          default: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'aws' } },
+        },
+      },
+    },
+  ].map((object) => JSON.stringify({ apiVersion: 'toolhive.stacklok.dev/v1beta1', ...object }))
+  const behind = t.testdir({
+    'all.json': [config, ...front].join('\n'),
+    'claims.json': JSON.stringify({ groups: ['admins'], sub: 'ann' }),
+  })
+  for (const [release, outcome] of [
+    ['0.40', /^role: \S+:role\/admin /m],
+    ['v0.40.0', /^role: \S+:role\/admin /m],
+    ['v0.63.0', /^role: \S+:role\/reader /m],
+  ] as const) {
+    const args = ['--config', 'all.json', '--claims', 'claims.json', '--release', release]
+    t.match(
+      (await runCli(['role', ...args], { cwd: behind })).stdout,
+      outcome,
+      `behind a gateway, ${release}`,
+    )
+  }
   const cwd = t.testdir({ 'a.yaml': 'kind: MCPGroup', [FILE_NAME]: "release: '0.99'" })
   const place = /vmcp-admission\.yaml:1:10: '0\.99' is not a release that is known: they are 0\.26 to /
   for (const args of [

@@ -12,10 +12,10 @@ import type { Located } from '../../output/report.ts'
 import { oneLine } from '../../output/one-line.ts'
 
 /**
- * The release whose gateways use an MCPExternalAuthConfig: the given one, or the newest for an empty text, because all
- * releases agree on which backends a gateway uses it for (decision 10).
+ * The release whose gateways use an MCPExternalAuthConfig: the given one without its `v`, or the newest for an empty
+ * text, because all releases agree on which backends a gateway uses it for (decision 10).
  */
-export const gatewayRelease = (release: string): string => release || NEWEST_RELEASE
+export const gatewayRelease = (release: string): string => release.replace(/^v/, '') || NEWEST_RELEASE
 
 /** An MCPExternalAuthConfig that was read, with the tokens that its callers can have. */
 export interface FoundConfig {
