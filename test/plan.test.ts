@@ -1235,6 +1235,26 @@ const HARMLESS = [
   gateway({ ...oidc(), ...server('a'), ...inline({ default: ref('a') }) }),
 ]
 
+t.test('a comment says that credentials are lost or gained only where both sides are known', (t) => {
+  const plansOfType = (spec: Spec) =>
+    plansIn([group, member('jira', 'jira'), config('jira', spec), gateway(server('okta'))])
+  const [none, later] = [{ type: 'unauthenticated' }, { type: 'xaa', xaa: {} }]
+  const rows: [old: Spec, now: Spec, change: string][] = [
+    [exchange(), none, '**loses credentials**'],
+    [none, exchange(), 'gains credentials'],
+    [exchange(), later, 'changed'],
+    [later, exchange(), 'changed'],
+    [none, later, 'changed'],
+  ]
+  for (const [old, now, change] of rows)
+    t.match(
+      changesMarkdown(compare(plansOfType(old), plansOfType(now)), 0),
+      `| ${change} | default/gateway | jira |`,
+      `${String(old.type)} to ${String(now.type)}`,
+    )
+  t.end()
+})
+
 const folder = mkdtempSync(join(tmpdir(), 'vmcp-plan-'))
 t.teardown(() => rm(folder, { recursive: true }))
 

@@ -1,4 +1,9 @@
-import { type GatewayChange, type PlanDifference, sidesOf } from '../../access/comparison.ts'
+import {
+  type BackendChange,
+  type GatewayChange,
+  type PlanDifference,
+  sidesOf,
+} from '../../access/comparison.ts'
 import type { Incoming } from '../../access/incoming.ts'
 import { changesMermaid } from './plan-mermaid.ts'
 import { markdown } from './visible.ts'
@@ -72,11 +77,7 @@ function rowsOf({ namespace, name, change, group, incoming, authServer, backends
       : row('changed', 'MCPGroup', group.old?.name ?? 'not known', group.new?.name ?? 'not known')),
     ...backends.flatMap((backend) => {
       const [before, after] = sidesOf(backend)
-      const had = backend.old?.credentials === 'sent'
-      const has = backend.new?.credentials === 'sent'
-      const both = backend.old !== null && backend.new !== null
-      const meaning = !both || had === has ? backend.change : had ? 'loses credentials' : 'gains credentials'
-      return row(meaning, backend.name, before, after)
+      return row(meaningOfBackend(backend), backend.name, before, after)
     }),
   ]
 }
@@ -88,6 +89,12 @@ function meaningOf(incoming: PlanDifference<Incoming>): Meaning {
   const [was, is] = [incoming.old?.type === 'anonymous', incoming.new?.type === 'anonymous']
   if (is && !was) return 'opens'
   return was && incoming.new !== null ? 'closes' : verb(incoming)
+}
+
+function meaningOfBackend({ change, old, new: now }: BackendChange): Meaning {
+  const [had, has] = [old, now].map((side) => side?.credentials ?? 'unknown')
+  if (had === 'unknown' || has === 'unknown' || (had === 'sent') === (has === 'sent')) return change
+  return had === 'sent' ? 'loses credentials' : 'gains credentials'
 }
 
 const IN_TITLE: Readonly<Record<Meaning, (n: number) => string>> = {
