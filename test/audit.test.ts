@@ -659,17 +659,22 @@ t.test('beside a cluster the placeholders of the settings are those of files alo
 t.test('the API server refuses an object without a name: what is known is said once', async (t) => {
   const causes = [{ field: 'spec.type', message: 'Unsupported value: "openid"' }]
   const answer = { kind: 'Status', code: 422, message: 'MCPOIDCConfig is invalid', details: { causes } }
-  const { kubeconfig } = await fakeApiServer(t, 'mcpoidcconfigs', { lists: [page([]), json(422, answer)] })
   const object = manifest('MCPOIDCConfig', '', { type: 'openid' })
-  writeFileSync(
-    join(folder, 'generated.json'),
-    JSON.stringify({ ...object, metadata: { generateName: 'corporate-' } }),
-  )
-  const { stdout } = await runCli(
-    ['check', '--cluster', '--server-dry-run', '--kubeconfig', kubeconfig, 'generated.json'],
-    { cwd: folder },
-  )
-  t.match(stdout, /: 1 error, 0 warnings/, stdout)
+  const rows: [leaveOut: string, status: number, counts: RegExp][] = [
+    ['other', 1, /: 1 error, 0 warnings/],
+    ['def*', 0, /: 0 errors, 0 warnings, .*1 not judged/],
+  ]
+  for (const [leaveOut, status, counts] of rows) {
+    const { kubeconfig } = await fakeApiServer(t, 'mcpoidcconfigs', { lists: [page([]), json(422, answer)] })
+    const cwd = t.testdir({
+      'generated.json': JSON.stringify({ ...object, metadata: { generateName: 'corporate-' } }),
+      'vmcp-admission.yaml': `namespaces: { leaveOut: ['${leaveOut}'] }`,
+    })
+    const args = ['check', '--cluster', '--server-dry-run', '--kubeconfig', kubeconfig, 'generated.json']
+    const ran = await runCli(args, { cwd })
+    t.equal(ran.status, status, leaveOut)
+    t.match(ran.stdout, counts, leaveOut)
+  }
 })
 
 t.test('wrong usage', async (t) => {

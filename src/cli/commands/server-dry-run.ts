@@ -1,7 +1,7 @@
 import type { Environment } from '../../configuration/flags.ts'
 import type { Answer } from '../input/live/index.ts'
 import type { Kind } from '../../kinds/kind.ts'
-import { ALL_IDS, presentId } from '../../engine/index.ts'
+import { ALL_IDS, type Judge, presentId } from '../../engine/index.ts'
 import {
   type Finding,
   isObject,
@@ -12,7 +12,14 @@ import {
   stepsIn,
   valueAt,
 } from '../../rule/index.ts'
-import { holdsPlaceholder, kindOf, nameOf, placeholdersIn, subjectOf } from '../../documents/index.ts'
+import {
+  holdsPlaceholder,
+  kindOf,
+  nameOf,
+  namespaceOf,
+  placeholdersIn,
+  subjectOf,
+} from '../../documents/index.ts'
 import type { Documents } from '../input/texts.ts'
 import type { Overlay } from '../input/overlay.ts'
 import { addVerdict, IN_CLUSTER, NO_PLACES, type Report } from '../output/report.ts'
@@ -36,9 +43,11 @@ type Try = Document & ReturnType<typeof attemptOf>
  * warnings of the API server and of all webhooks. Leaves out findings of our own rules that the report already has.
  */
 export async function dryRun({ documents, judging, get, ...cluster }: Run, report: Report): Promise<void> {
+  const judge = judgeIn(judging, 'no cluster')
   const attempts = documents.flatMap((each): Try[] => {
     const kind = kindOf(each.document.value, judging)
     if (kind === undefined || !isObject(each.document.value)) return []
+    if (judge.leavesOut(namespaceOf(each.document.value, judging))) return []
     if (!judging.strict && holdsPlaceholders(kind, each.document.value, judging)) {
       const place = { file: each.file, ...each.document.locate([], 'value') }
       report.notes.push({ ...place, message: 'no dry run, because of placeholders that are filled in later' })
@@ -48,7 +57,7 @@ export async function dryRun({ documents, judging, get, ...cluster }: Run, repor
   })
   const { tryWrites } = await import('../input/live/index.ts')
   const answers = await tryWrites(attempts, { ...cluster, group: judging.group }, cluster.environment)
-  for (const attempt of attempts) addAnswer(attempt, answers.get(attempt), judging, report)
+  for (const attempt of attempts) addAnswer(attempt, answers.get(attempt), judge, report)
 }
 
 function attemptOf(
@@ -73,12 +82,7 @@ const holdsPlaceholders = (
   placeholdersIn(kind, value, placeholders).length > 0 ||
   holdsPlaceholder(JSON.stringify(metadataOf(value)), placeholders)
 
-function addAnswer(
-  attempt: Try,
-  answer: Answer | string | undefined,
-  judging: Judging,
-  report: Report,
-): void {
+function addAnswer(attempt: Try, answer: Answer | string | undefined, judge: Judge, report: Report): void {
   if (answer === undefined) return
   const { subject, file, document } = attempt
   const { kind, namespace, name } = subject
@@ -96,7 +100,7 @@ function addAnswer(
     if (id !== undefined) return severity === 'error' && !known.some((each) => each.id === id)
     return !known.some((each) => each.severity === 'error' && isWithin(each.path, error.at))
   })
-  const verdict = judgeIn(judging, 'no cluster').weigh(findings, {
+  const verdict = judge.weigh(findings, {
     ...subject,
     object: document.value,
     ignores: 'none count',
