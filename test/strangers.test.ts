@@ -419,10 +419,13 @@ void t.test(
     writeFileSync(join(tree, 'vmcp-admission.yaml'), `# ${'x'.repeat(2 ** 20)}\n`)
     t.match(run(tree, ['check', '.']).stderr, /vmcp-admission\.yaml: larger than 1 MB/)
     rmSync(join(tree, 'vmcp-admission.yaml'))
+    writeFileSync(join(tree, 'vmcp-admission.yaml'), "release: '0.63'\n")
     const piped = spawnSync('sh', ['-c', `cat a.yaml | '${process.execPath}' '${MAIN}' check /dev/stdin`], {
       cwd: tree,
+      encoding: 'utf8',
     })
     t.equal(piped.status, 0, 'what a shell names for a pipe')
+    t.match(piped.stdout, /judged by operator release 0\.63/, 'with the configuration of the working folder')
     t.end()
   },
 )

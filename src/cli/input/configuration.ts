@@ -2,7 +2,7 @@ import { existsSync, lstatSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { type Configuration, FILE_NAME, isManifest, NO_CONFIGURATION } from '../../configuration/file.ts'
 import { UsageError } from '../../configuration/flags.ts'
-import { whyUnread } from './files.ts'
+import { PIPE, whyUnread } from './files.ts'
 import { followLinks, newAllowance, readRegularFile } from './regular-file.ts'
 
 /** The most bytes of a configuration file: the server reads its file from a ConfigMap, which can hold 1 MiB. */
@@ -32,7 +32,7 @@ async function textOf(file: string): Promise<string> {
 
 /** The configuration file for all arguments: a run has only one, because all files are judged together. */
 async function theOneFor(names: readonly string[]): Promise<string | undefined> {
-  const folders = names.length === 0 ? ['.'] : names.map((name) => (isFolder(name) ? name : dirname(name)))
+  const folders = names.length === 0 ? ['.'] : names.map(folderOf)
   const found = new Set<string>()
   for (const folder of new Set(folders.map((each) => resolve(each)))) {
     const file = await nearestFile(folder)
@@ -45,6 +45,9 @@ async function theOneFor(names: readonly string[]): Promise<string | undefined> 
     )
   return first
 }
+
+/** The folder in which the search for the configuration file of an argument begins; for a pipe the working folder. */
+const folderOf = (name: string): string => (isFolder(name) ? name : PIPE.test(name) ? '.' : dirname(name))
 
 function isFolder(name: string): boolean {
   try {

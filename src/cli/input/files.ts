@@ -73,7 +73,7 @@ async function readStream(
 }
 
 /** The paths that a shell passes for `<(COMMAND)`: they are pipes, outside of any repository. */
-const PIPE = /^\/dev\/(?:stdin|fd\/\d+)$/
+export const PIPE = /^\/dev\/(?:stdin|fd\/\d+)$/
 
 async function* readNamed(name: string, reading: Reading): AsyncIterable<SourceFile> {
   const { excluded, allowance } = reading
