@@ -225,6 +225,21 @@ t.test('findings that are exempt or ignored', async (t) => {
       ],
     ],
     [
+      'a kind that is not known, in a namespace that is left out',
+      {
+        'a.yaml': above(
+          'kind:',
+          ignoreComment('kind-known', 'x'),
+          OF_SHOP.replace('MCPServerEntry', 'MCPServerEntries'),
+        ),
+        [C]: 'namespaces: {leaveOut: [sh*]}',
+      },
+      '.',
+      [
+        `note: 1 resource not judged: in namespaces that ${C} leaves out: MCPServerEntries shop/weather (a.yaml:1)`,
+      ],
+    ],
+    [
       'placeholders',
       { 'a.yaml': ENTRY.replace(': tools', ": '@@GROUP@@'"), [C]: "placeholders: ['@@*@@']" },
       '.',

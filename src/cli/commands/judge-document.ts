@@ -85,6 +85,7 @@ export function* judgingDocument(
   if (kind === undefined) {
     report.others += 1
     const weighed = reportNotJudged(file, document, { judging: given, judge }, report, comments)
+    if (weighed === 'left out') return undefined
     const { ignored = [], refusedIgnores: refused = [] } = weighed ?? {}
     noteComments(file, { comments, ignored, refused, settings }, report)
     return undefined
@@ -245,14 +246,14 @@ function noteComments(
   }
 }
 
-/** Reports why a document is not judged; returns the verdict when that is a finding. */
+/** Reports why a document is not judged; returns the verdict when that is a finding, unless its namespace is left out. */
 function reportNotJudged(
   file: string,
   document: ReadDocument,
   { judging, judge }: { readonly judging: Judging; readonly judge: Judge },
   report: Report,
   comments: readonly Comment[],
-): Verdict | undefined {
+): Verdict | 'left out' | undefined {
   const found = notJudged(document.value, judging)
   if (found === undefined) return undefined
   const { at, detail, finding, resource } = found
@@ -263,6 +264,10 @@ function reportNotJudged(
   }
   const { kind } = resource
   const subject = subjectOf(typeof kind === 'string' ? kind : 'resource', resource, judging)
+  if (judge.leavesOut(subject.namespace)) {
+    judging.exemptions?.leftOut(subject, { file, line: document.line })
+    return 'left out'
+  }
   const ignores = comments.flatMap(({ ignore }) => ignore ?? [])
   const verdict = judge.weigh([finding], { ...subject, object: document.value, ignores })
   judging.exemptions?.judged(subject, verdict.ignored)
