@@ -196,6 +196,20 @@ t.test('fingerprints stay when lines move', async (t) => {
   await rm(path)
 })
 
+t.test('SARIF counts the columns that it declares', async (t) => {
+  const metadata = { name: 'a', annotations: { face: '😀' } }
+  const object = { apiVersion: 'toolhive.stacklok.dev/v1beta1', kind: 'MCPOIDCConfig', metadata }
+  const text = JSON.stringify({ ...object, spec: { type: 'x' } })
+  const cwd = t.testdir({ 'a.json': text })
+  const { stdout } = await runCli(['check', '--output', 'sarif', 'a.json'], { cwd })
+  const [found] = (JSON.parse(stdout) as Log).runs
+  const before = [...text.slice(0, text.lastIndexOf('"x"'))].length
+  t.match(found, {
+    columnKind: 'unicodeCodePoints',
+    results: [{ locations: [{ physicalLocation: { region: { startColumn: before + 1 } } }] }],
+  })
+})
+
 t.test('ignored findings are named as such', async (t) => {
   const outputOf = async (format: string, ...more: string[]) =>
     (await runCli(['check', '--output', format, ...more, '.'], { cwd: exempt })).stdout

@@ -69,7 +69,7 @@ export function sarifLog({ findings, unread, notJudged, notes }: Run): string {
             rules: ids.map(ruleOf),
           },
         },
-        columnKind: 'utf16CodeUnits',
+        columnKind: 'unicodeCodePoints',
         invocations: [
           {
             executionSuccessful: unread.length === 0,
