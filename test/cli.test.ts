@@ -461,6 +461,7 @@ t.test('output that cannot be written is not a verdict', { skip: !existsSync('/d
 })
 
 t.test('counts', async (t) => {
+  await write({ 'more/other.yaml': 'kind: Pod\n' })
   const rows: [args: string[], last: string][] = [
     [
       ['valid.yaml'],
@@ -475,7 +476,7 @@ t.test('counts', async (t) => {
       '0 resources in 1 file (1 document of other kinds not judged): 0 errors, 0 warnings; judged by the specification (no --release)',
     ],
     [
-      ['other.yaml', 'other.yaml', 'broken.yaml'],
+      ['other.yaml', 'more/other.yaml', 'broken.yaml'],
       '0 resources in 3 files (2 documents of other kinds not judged): 0 errors, 0 warnings, 1 that could not be read; judged by the specification (no --release)',
     ],
   ]
@@ -1271,6 +1272,18 @@ t.test('of a resource that comes twice the last one counts, in whatever file', a
     `twice/${file}.yaml:3:19: comes again in twice/${last}.yaml:3; who refers to it is judged beside the last one`
   t.strictSame(await told('gateway', 'a', 'b'), [[], [again('a', 'b')]])
   t.strictSame(await told('gateway', 'b', 'a'), [['upstream-inject-provider-exists'], [again('b', 'a')]])
+})
+
+t.test('a file that two arguments name is read once', async (t) => {
+  await write({ 'overlap/a.yaml': VALID.replace('spec:', 'spec:\n  colour: x'), 'overlap/b.yaml': GATEWAY })
+  const once = await vmcp(['check', 'overlap'])
+  t.match(once.stdout, /colour/)
+  for (const names of [
+    ['overlap', 'overlap/a.yaml'],
+    ['overlap/a.yaml', './overlap/'],
+    ['overlap', join(folder, 'overlap')],
+  ])
+    t.strictSame(await vmcp(['check', ...names]), once, names.join(' '))
 })
 
 t.test('a patch of kustomize is not a resource', async (t) => {

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { UsageError } from '../../configuration/flags.ts'
 import { type Excluded, INPUT, readSources } from './files.ts'
 import { type Documents, documentsIn } from './texts.ts'
@@ -27,8 +28,9 @@ export async function readDocuments(names: readonly string[], given: ReadOptions
   if (names.filter((name) => name === '-').length > 1)
     throw new UsageError('standard input can be named only once')
   const options = { allowance: newAllowance(), ...given }
+  const known = new Set<string>()
   const reads: Read[] = []
-  for (const name of names) reads.push(await readArgument(name, options))
+  for (const name of names) reads.push(await readArgument(name, options, known))
   const searched = together(reads)
   const folders: string[] = []
   for (const name of names) if (await isFolder(name)) folders.push(name)
@@ -38,7 +40,7 @@ export async function readDocuments(names: readonly string[], given: ReadOptions
     isFile,
     read: async (files) => {
       const found: Read[] = []
-      for (const file of files) found.push(await readArgument(file, options))
+      for (const file of files) found.push(await readArgument(file, options, known))
       return together(found)
     },
   })
@@ -80,20 +82,29 @@ interface Read extends Batch {
   readonly name: string
   /** Whether a file of this argument was excluded. */
   readonly reduced: boolean
+  /** Whether a file of this argument was read for an earlier argument. */
+  readonly repeats: boolean
 }
 
-async function readArgument(name: string, { filled, excluded, allowance }: ReadOptions): Promise<Read> {
-  let reduced = false
+/** Reads an argument without the files in `known`, and adds the files that it reads to `known`. */
+async function readArgument(
+  name: string,
+  { filled, excluded, allowance }: ReadOptions,
+  known: Set<string>,
+): Promise<Read> {
+  let [reduced, repeats] = [false, false]
   const isLeftOut = (path: string) => {
-    const isExcluded = excluded(path)
+    const [isExcluded, isKnown] = [excluded(path), known.has(resolve(path))]
     reduced ||= isExcluded
-    return isExcluded
+    repeats ||= isKnown
+    return isExcluded || isKnown
   }
   const texts = new Map<string, string>()
   const documents: (readonly FileDocument[])[] = []
   const unread: (readonly Unread[])[] = []
   for await (const source of readSources(name, isLeftOut, allowance)) {
     const file = source.name
+    known.add(resolve(file))
     if ('problem' in source) {
       unread.push([{ file, line: 0, column: 0, message: source.problem }])
       continue
@@ -103,11 +114,11 @@ async function readArgument(name: string, { filled, excluded, allowance }: ReadO
     documents.push(read.documents)
     unread.push(read.unread)
   }
-  return { name, texts, documents: documents.flat(), unread: unread.flat(), reduced }
+  return { name, texts, documents: documents.flat(), unread: unread.flat(), reduced, repeats }
 }
 
-function emptyPlaces({ name, texts, documents, unread, reduced }: Read): Located[] {
-  if (documents.length + unread.length > 0) return []
+function emptyPlaces({ name, texts, documents, unread, reduced, repeats }: Read): Located[] {
+  if (documents.length + unread.length > 0 || repeats) return []
   const without = reduced ? '--exclude leaves nothing of it' : NO_MANIFEST
   const message = texts.size > 0 ? 'there is no document in it' : without
   return [{ file: name === '-' ? INPUT : name, line: 0, column: 0, message }]
