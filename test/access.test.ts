@@ -1094,14 +1094,17 @@ void t.test('a revision in git is the old state', async (t) => {
   git('commit', '-q', '-m', 'old')
   await writeFile(join(cwd, 'deploy', 'aws.yaml'), YAML('claims.sub == "bob"'))
   for (const [args, status, said] of [
-    [['git:main', 'deploy'], 0, /example: {"sub":"bob"}/],
-    [['git:main', 'deploy/aws.yaml'], 0, /example: {"sub":"bob"}/],
-    [['git:main:deploy', '.'], 0, /example: {"sub":"bob"}/],
-    [['git:main', 'git:main'], 0, /no difference/],
-    [['git:no-such', 'deploy'], 2, /git knows no revision 'no-such' here/],
-    [['git:main:none', 'deploy'], 2, /there is no manifest at none in main/],
+    [['access', 'git:main', 'deploy'], 0, /example: {"sub":"bob"}/],
+    [['access', 'git:main', 'deploy/aws.yaml'], 0, /example: {"sub":"bob"}/],
+    [['access', 'git:main:deploy', '.'], 0, /example: {"sub":"bob"}/],
+    [['access', 'git:main', 'git:main'], 0, /no difference/],
+    [['access', 'git:no-such', 'deploy'], 2, /git knows no revision 'no-such' here/],
+    [['access', 'git:main:none', 'deploy'], 2, /there is no manifest at none in main/],
+    [['plan', 'git:main'], 0, /no VirtualMCPServer found/],
+    [['plan', 'git:main', 'deploy', 'deploy'], 2, /name one revision, or files and folders/],
+    [['plan', '--together', 'git:main', 'deploy'], 2, /name one revision, or files and folders/],
   ] as const) {
-    const ran = await runCli(['access', ...args], { cwd })
+    const ran = await runCli(args, { cwd })
     t.equal(ran.status, status, args.join(' '))
     t.match(ran.stdout + ran.stderr, said, args.join(' '))
   }

@@ -14,6 +14,7 @@ import type { Unread } from '../output/report.ts'
 import type { LIVE_FLAGS } from './cluster-flags.ts'
 import { openConfiguration } from './configuration.ts'
 import { readDocuments, type ReadOptions } from './documents.ts'
+import { readRevision } from './git.ts'
 import { type ClusterFlags, type Overlay, readOverlay } from './overlay.ts'
 import type { LiveCluster, Wanted } from './live/index.ts'
 import { unreadDefinitionNotes } from '../output/missing-crds.ts'
@@ -100,15 +101,14 @@ export interface OpenFiles {
   readonly unread: readonly Unread[]
 }
 
-/** Reads the manifests in files and folders. Throws UsageError. */
+/** Reads the manifests of one state: files and folders, or a revision such as `git:main`. Throws UsageError. */
 export async function openFiles(names: readonly string[], options: ReadOptions): Promise<OpenFiles> {
-  const documents = await readDocuments(names, options)
-  return { documents, unread: unreadIn([documents]) }
-}
-
-/** Reads the manifests of one state: a file, a folder, or a revision such as `git:main`. Throws UsageError. */
-export async function openState(name: string, options: ReadOptions): Promise<OpenFiles> {
-  const documents = await readState(name, ['.'], options)
+  const revision = names.find((name) => readRevision(name) !== undefined)
+  if (revision !== undefined && names.length > 1)
+    throw new UsageError('name one revision, or files and folders')
+  const documents = await (revision === undefined
+    ? readDocuments(names, options)
+    : readState(revision, ['.'], options))
   return { documents, unread: unreadIn([documents]) }
 }
 

@@ -5,10 +5,9 @@ import { areSameCallers } from '../../../access/role/caller-tokens.ts'
 import { type DocumentReading, stateOf } from '../../../documents/index.ts'
 import type { ClusterState } from '../../../state/index.ts'
 import { jsonKey, objectKey } from '../../../rule/index.ts'
-import { readRevision } from '../../input/git.ts'
 import { printLines, readOptions } from '../../input/reading.ts'
 import type { Documents } from '../../input/texts.ts'
-import { openFiles, openOverlay, openState, openTwoStates } from '../../input/world.ts'
+import { openFiles, openOverlay, openTwoStates } from '../../input/world.ts'
 import { IN_CLUSTER, type Located, type Unread } from '../../output/report.ts'
 import { repetitionNotes } from '../judge-documents.ts'
 import { gatewayRelease } from '../role/config.ts'
@@ -45,14 +44,9 @@ export async function oneState(
   reading: DocumentReading,
   environment: Environment,
 ): Promise<Pick<States, 'unread'> & { readonly entries: readonly Entry[] }> {
-  const [first] = names
-  if (first === undefined)
+  if (names.length === 0)
     throw new UsageError('name the state: files, folders, or a revision such as git:main')
-  const isRevision = readRevision(first) !== undefined
-  if (isRevision && names.length > 1) throw new UsageError('name one revision, or files and folders')
-  const { documents, unread } = isRevision
-    ? await openState(first, readOptions(flags, environment))
-    : await openFiles(names, readOptions(flags, environment))
+  const { documents, unread } = await openFiles(names, readOptions(flags, environment))
   printRepetitions(documents, reading)
   return { entries: entriesIn(documents, reading, flags), unread }
 }
