@@ -63,7 +63,9 @@ export const workloadAuthServerTokensAccepted = defineRule({
   },
   sources: ['5.1', 'decision 9'],
   *check(resource, { cluster, self }) {
-    const refused = heldServersOf(resource, self, cluster).flatMap(({ workload, server, to, holder }) => {
+    const servers = heldServersOf(resource, self, cluster)
+    if (servers.length === 0) return
+    const refused = servers.flatMap(({ workload, server, to, holder }) => {
       const name = workload.spec?.oidcConfigRef?.name
       const config = name === undefined ? undefined : getOidcConfig(cluster, name)
       const refusal = config && refusalBy(config, server.issuer)
