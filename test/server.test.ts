@@ -199,18 +199,23 @@ t.test('a rule that throws is a warning, a count and a line of the log; it never
 
   const { allowed, warnings, failures, log } = await judged(new Broken(options))
   t.equal(allowed, true)
-  t.strictSame(
-    warnings?.filter((text) => text.includes(': internal error')),
-    [`MCPExternalAuthConfig example: internal error: this check did not run, please report it (${id})`],
+  const broken = warnings?.flatMap((text) => /: internal error: .* \(([\w-]+)\)$/.exec(text)?.[1] ?? []) ?? []
+  t.ok(
+    warnings?.includes(
+      `MCPExternalAuthConfig example: internal error: this check did not run, please report it (${id})`,
+    ),
   )
-  t.strictSame(failures, [`vmcp_admission_rule_failures_total{id="${id}"} 1`])
+  t.strictSame(
+    failures.toSorted(),
+    broken.map((each) => `vmcp_admission_rule_failures_total{id="${each}"} 1`).toSorted(),
+  )
   const lines = log.map((line) => JSON.parse(line) as Record<string, unknown>)
   const failed = lines.filter(({ msg }) => msg === 'rule failed')
-  t.strictSame(
-    failed.map((line) => Object.keys(line)),
-    [['level', 'time', 'uid', 'rule', 'err', 'msg']],
-  )
-  t.match(failed, [{ level: 'error', rule: id, err: { message: 'the view is broken' } }])
+  t.strictSame(failed.map(({ rule }) => rule).toSorted(), broken.toSorted())
+  for (const line of failed) {
+    t.strictSame(Object.keys(line), ['level', 'time', 'uid', 'rule', 'err', 'msg'])
+    t.match(line, { level: 'error', err: { message: 'the view is broken' } })
+  }
   t.notMatch(log.join(''), /login\.example|okta/, 'nothing of the object is logged')
   const strict = await judged(new Broken(options), { severities: [setting(`${id}=error`)] })
   t.equal(strict.allowed, true, 'whatever it is worth')
