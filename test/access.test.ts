@@ -239,7 +239,7 @@ void t.test('a matcher that is true for somebody is never proved to be false', (
       t.ok(changes.length + undecided.length > 0, title)
     }
     const said = judge([matching(...matchers)]).findings.filter(
-      ({ message, path }) => /never/.test(message) && path.includes(`[${last}]`),
+      ({ message, path }) => message.includes('never') && path.includes(`[${last}]`),
     )
     t.same(said, [], title)
   }
