@@ -4,7 +4,7 @@ import { allRules } from '../kinds/places.ts'
 import { fieldsOf } from '../kinds/schema-fields.ts'
 import {
   allows,
-  type Refusal,
+  type ReleaseRefusal,
   refusals,
   type Release,
   type ReleaseSchema,
@@ -141,10 +141,10 @@ export function refusedBy(
  * on the way to the placeholder or compares with the stored object, and items that have the same keys.
  */
 function withoutGuesses(
-  refused: readonly Refusal[],
+  refused: readonly ReleaseRefusal[],
   unknown: readonly (readonly Segment[])[],
-): readonly Refusal[] {
-  const isAround = ({ keyword }: Refusal) => keyword === 'rule' || keyword === 'list-type'
+): readonly ReleaseRefusal[] {
+  const isAround = ({ keyword }: ReleaseRefusal) => keyword === 'rule' || keyword === 'list-type'
   if (unknown.length === 0 || !refused.some(isAround)) return refused
   const ways = unknown.flatMap((path) => path.map((_, i) => [path.slice(0, i), path.slice(i)] as const))
   const below = Map.groupBy(ways, ([holder]) => keyOf(holder))

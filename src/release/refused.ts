@@ -12,7 +12,7 @@ import { evaluateRule, isEvaluated } from './cel-rules.ts'
 import { fieldOf, type ReleaseSchema } from './schema.ts'
 
 /** A value that the API server refuses, or a field that it drops. */
-export interface Refusal {
+export interface ReleaseRefusal {
   /** The violated keyword of the schema; `rule` for a CEL rule, `unknown` for a field that the schema does not have. */
   readonly keyword: string
   readonly error: FieldError
@@ -30,7 +30,7 @@ interface Place {
 }
 
 /** The values that an API server with this schema refuses when `value` replaces the stored one, in schema order. */
-export const refusals = (schema: ReleaseSchema, value: unknown, stored?: unknown): Iterable<Refusal> =>
+export const refusals = (schema: ReleaseSchema, value: unknown, stored?: unknown): Iterable<ReleaseRefusal> =>
   ofAny(schema, defaulted(schema, value), { at: [], stored: defaulted(schema, stored) })
 
 /** Whether the value itself, rather than a value inside it, violates a CEL rule. */
@@ -54,7 +54,7 @@ export function defaulted(schema: ReleaseSchema | undefined, value: unknown): un
   )
 }
 
-function* ofAny(schema: ReleaseSchema, value: unknown, place: Place): Generator<Refusal> {
+function* ofAny(schema: ReleaseSchema, value: unknown, place: Place): Generator<ReleaseRefusal> {
   let isStored: boolean | undefined
   for (const refusal of ofChecked(schema, value, place)) {
     isStored ??= place.stored !== undefined && deepEqual(value, place.stored)
@@ -62,7 +62,7 @@ function* ofAny(schema: ReleaseSchema, value: unknown, place: Place): Generator<
   }
 }
 
-function* ofChecked(schema: ReleaseSchema, value: unknown, place: Place): Generator<Refusal> {
+function* ofChecked(schema: ReleaseSchema, value: unknown, place: Place): Generator<ReleaseRefusal> {
   const { at } = place
   const type = jsonType(value)
   if (!hasType(schema, type)) {
@@ -77,13 +77,13 @@ function* ofChecked(schema: ReleaseSchema, value: unknown, place: Place): Genera
   yield* ofRules(schema, value, place, { lacks })
 }
 
-function* inAny(schema: ReleaseSchema, value: unknown, place: Place): Generator<Refusal> {
+function* inAny(schema: ReleaseSchema, value: unknown, place: Place): Generator<ReleaseRefusal> {
   yield* ofValue(schema, value, place.at)
   if (Array.isArray(value)) yield* ofList(schema, value, place)
   else if (isObject(value)) yield* ofObject(schema, value, place)
 }
 
-function* ofValue(schema: ReleaseSchema, value: unknown, at: readonly Segment[]): Generator<Refusal> {
+function* ofValue(schema: ReleaseSchema, value: unknown, at: readonly Segment[]): Generator<ReleaseRefusal> {
   const { enum: values, pattern, minLength = 0, maxLength = Infinity, minimum, maximum } = schema
   if (values !== undefined && !values.includes(value))
     yield refusal('enum', 'notSupported', at, value, supportedValues(values.map(String)))
@@ -106,7 +106,7 @@ function* ofValue(schema: ReleaseSchema, value: unknown, at: readonly Segment[])
   }
 }
 
-function* ofList(schema: ReleaseSchema, list: unknown[], { at, stored }: Place): Generator<Refusal> {
+function* ofList(schema: ReleaseSchema, list: unknown[], { at, stored }: Place): Generator<ReleaseRefusal> {
   const { items, minItems = 0, maxItems = Infinity } = schema
   if (list.length < minItems)
     yield refusal('minItems', 'invalid', at, list.length, `should have at least ${minItems} items`)
@@ -136,7 +136,11 @@ function identityOf(schema: ReleaseSchema, item: unknown): string | undefined {
 
 const keysOf = (schema: ReleaseSchema): readonly string[] => schema['x-kubernetes-list-map-keys'] ?? []
 
-function* duplicates(schema: ReleaseSchema, list: unknown[], at: readonly Segment[]): Generator<Refusal> {
+function* duplicates(
+  schema: ReleaseSchema,
+  list: unknown[],
+  at: readonly Segment[],
+): Generator<ReleaseRefusal> {
   if (schema['x-kubernetes-list-type'] === 'map' && list.some((item) => item !== null && !isObject(item)))
     return
   const seen = new Map<string, number>()
@@ -157,7 +161,7 @@ function* ofObject(
   schema: ReleaseSchema,
   object: Readonly<Record<string, unknown>>,
   { at, stored }: Place,
-): Generator<Refusal> {
+): Generator<ReleaseRefusal> {
   const { properties, required = [], minProperties = 0, maxProperties = Infinity } = schema
   const names = Object.keys(object)
   for (const name of required) {
@@ -191,7 +195,7 @@ function* ofRules(
   value: unknown,
   { at, stored }: Place,
   { lacks } = { lacks: false },
-): Generator<Refusal> {
+): Generator<ReleaseRefusal> {
   for (const each of schema['x-kubernetes-validations'] ?? []) {
     const detail = each.message?.trim() ?? `failed rule: ${each.rule.trim()}`
     const outcome = evaluateRule(each, value, stored)
@@ -219,7 +223,7 @@ function refusal(
   at: readonly Segment[],
   value: unknown,
   detail: string,
-): Refusal {
+): ReleaseRefusal {
   return { keyword, error: { type, at, value, detail } }
 }
 

@@ -15,7 +15,7 @@ export interface Shown {
 }
 
 /** The lines of a file. */
-export interface Source {
+export interface SourceText {
   /** Undefined for a line that is not printed, because it may hold a part of a Secret. */
   readonly lines: readonly (string | undefined)[]
   /** The numbers of the lines on which a document or an item of a list begins. */
@@ -27,7 +27,7 @@ export function withoutSecrets(
   text: string,
   documents: readonly FileDocument[],
   unread: readonly TextPlace[],
-): Source {
+): SourceText {
   const lines: (string | undefined)[] = text.replace(/^\ufeff/, '').split('\n')
   const parts = [
     ...documents.map(({ document }) => ({
@@ -56,7 +56,7 @@ const isSecret = (value: unknown): boolean =>
  *        │                 ^^^^ names no provider
  */
 export function excerpt(
-  source: Source,
+  source: SourceText,
   { line, column, label = '', context }: Shown,
   { columns, paint }: Terminal,
   style: 'red' | 'yellow' | 'cyan' | 'blue',
@@ -94,7 +94,7 @@ const printable = (text: string): string =>
   visible(withoutUserInfo(text).replaceAll('\t', ' ').replace(/\r$/, ''))
 
 /** The first line to print: not before the start of the document or of the list item. */
-function startOfContext({ lines, starts }: Source, line: number, context: number): number {
+function startOfContext({ lines, starts }: SourceText, line: number, context: number): number {
   let first = line
   while (first > Math.max(line - context, 1) && !starts.has(first)) {
     const above = lines[first - 2]
@@ -119,9 +119,9 @@ function windowOf(line: string, from: number): { readonly text: string; readonly
 }
 
 /** Functions from column to code unit, cached by file and line number: a line may have thousands of findings. */
-const units = new WeakMap<Source['lines'], Map<number, ReturnType<typeof codeUnitsOf>>>()
+const units = new WeakMap<SourceText['lines'], Map<number, ReturnType<typeof codeUnitsOf>>>()
 
-function unitAt(lines: Source['lines'], line: number, column: number): number {
+function unitAt(lines: SourceText['lines'], line: number, column: number): number {
   const known = units.get(lines) ?? new Map<number, ReturnType<typeof codeUnitsOf>>()
   units.set(lines, known)
   const found = known.get(line) ?? codeUnitsOf(lines[line - 1] ?? '')

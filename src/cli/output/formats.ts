@@ -2,7 +2,7 @@ import { choice, type Environment, toggle } from '../../configuration/flags.ts'
 import type { Plan } from '../../access/effective-authentication.ts'
 import type { Profile } from '../../engine/index.ts'
 import type { Documents } from '../input/texts.ts'
-import { type Source, withoutSecrets } from './excerpt.ts'
+import { type SourceText, withoutSecrets } from './excerpt.ts'
 import type { Format, Report } from './report.ts'
 import { terminalOf } from './terminal.ts'
 
@@ -102,7 +102,7 @@ export const reportText =
     const format = await FORMATS[output ?? (stdout.isTTY ? 'human' : 'line')]()
     const documents = Map.groupBy(read?.documents ?? [], ({ file }) => file)
     const unread = Map.groupBy(read?.unread ?? [], ({ file }) => file)
-    const sources = new Map<string, Source>()
+    const sources = new Map<string, SourceText>()
     const source = (file: string) => {
       const text = read?.texts.get(file)
       if (text === undefined) return undefined

@@ -10,7 +10,7 @@ import {
 } from '../../rule/index.ts'
 import type { GivenSubject } from '../../documents/index.ts'
 import { type Ignored, type Verdict, writtenIn } from '../../engine/index.ts'
-import type { Source } from './excerpt.ts'
+import type { SourceText } from './excerpt.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Exit codes of all commands; if several apply, the worst is used. */
@@ -126,7 +126,7 @@ export interface Printing {
   readonly names: readonly string[]
   readonly terminal: Terminal
   /** The lines of a file, if it was read. */
-  readonly source: (file: string) => Source | undefined
+  readonly source: (file: string) => SourceText | undefined
   /** The effective authentication of every VirtualMCPServer. */
   readonly plans: () => readonly Plan[]
 }

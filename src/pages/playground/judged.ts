@@ -12,7 +12,6 @@ import { NEWEST_RELEASE, type Release } from '../../release/index.ts'
 import { isObject } from '../../rule/index.ts'
 import { DEFAULT_SETTINGS, readVersion } from '../../engine/index.ts'
 import { kindOf, nameOf, namespaceOf, stateOf } from '../../documents/index.ts'
-import type { ClusterState } from '../../state/index.ts'
 
 /** The file name that findings have in this page. */
 export const FILE = 'manifests.yaml'
@@ -66,7 +65,7 @@ export function judgeText(text: string, release: Release | undefined): JudgedTex
 function configsIn(
   values: readonly unknown[],
   judging: Judging,
-  state: ClusterState,
+  state: ReturnType<typeof stateOf>,
   version: string,
 ): AwsConfig[] {
   const found = values.flatMap((value) => {
