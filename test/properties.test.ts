@@ -5,6 +5,7 @@ import t from 'tap'
 import { KINDS } from '../src/kinds/index.ts'
 import type { Kind } from '../src/kinds/kind.ts'
 import { mcpExternalAuthConfig } from '../src/kinds/mcp-external-auth-config/index.ts'
+import { virtualMcpServer } from '../src/kinds/virtual-mcp-server/index.ts'
 import { eachIsReached, type MappingCondition } from '../src/kinds/mcp-external-auth-config/callers.ts'
 import { mayBeTrueLacking } from '../src/kinds/mcp-external-auth-config/claim-shapes.ts'
 import { acceptsNoClaims, proveTaken } from '../src/kinds/mcp-external-auth-config/proofs.ts'
@@ -343,4 +344,23 @@ t.test('an unreadable method of a client makes no other client the first', async
   const config = resourceOf('MCPExternalAuthConfig', { type: 'embeddedAuthServer', embeddedAuthServer })
   const clients = ['spec', 'embeddedAuthServer', 'inboundGrants', 'spiffeClientAuth']
   lessIsNotMore(mcpExternalAuthConfig, config, [...clients, 0, 'methods', 0])
+})
+
+t.test('an unreadable grant does not say that a server means to have no providers', async () => {
+  for (const [field, value, below] of [
+    ['inboundGrants', {}, []],
+    ['inboundGrants', { spiffeClientAuth: [] }, ['spiffeClientAuth']],
+    ['delegateClients', [], []],
+    ['trustedIssuers', [{ issuerUrl: 'https://idp.example.com' }], [0]],
+  ] as const) {
+    const authServerConfig = { issuer: 'https://auth.example.com', [field]: value }
+    const spec = {
+      groupRef: { name: 'tools' },
+      incomingAuth: { type: 'anonymous' },
+      authServerConfig: { ...authServerConfig, primaryUpstreamProvider: 'okta' },
+      authServerUpstreamFilter: { defaultUpstreams: ['okta'] },
+    }
+    const at = ['spec', 'authServerConfig', field, ...below]
+    lessIsNotMore(virtualMcpServer, resourceOf('VirtualMCPServer', spec), at)
+  }
 })

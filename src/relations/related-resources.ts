@@ -114,7 +114,7 @@ export function providersOf<F extends string>(
     .map((provider) => provider?.name)
     .filter((name): name is string => name !== undefined && name !== '')
   const isLeftOut =
-    server !== undefined && isAbsent(server, 'upstreamProviders') && grantsWithoutLogin(server)
+    server !== undefined && isAbsent(server, 'upstreamProviders') && grantsWithoutLogin(server, false)
   const complete = isLeftOut || given?.length === names.length
   let known: ReadonlySet<string> | undefined
   return { names, complete, has: (name) => (known ??= new Set(names)).has(name) }

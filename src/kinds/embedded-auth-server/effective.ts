@@ -46,20 +46,24 @@ export function mayStandIn<T extends object>(holder: T, alternative: keyof T): b
 }
 
 /**
- * Whether a client can get tokens without a login at an upstream provider, by a grant of newer releases; also true
- * when the settings of a grant have a wrong JSON type.
+ * Whether a client can get tokens without a login at an upstream provider, by a grant of newer releases.
+ * `ifUnreadable`: what settings of a wrong JSON type count as, if they decide it.
  */
-export function grantsWithoutLogin(server: Server): boolean {
+export function grantsWithoutLogin(server: Server, ifUnreadable = true): boolean {
   const { delegateClients, inboundGrants, trustedIssuers } = server
-  if (!isAbsent(server, 'delegateClients') && delegateClients?.length !== 0) return true
+  const isFilled = (list: readonly unknown[] | undefined) =>
+    list === undefined ? ifUnreadable : list.length > 0
+  if (!isAbsent(server, 'delegateClients') && isFilled(delegateClients)) return true
   if (!isAbsent(server, 'trustedIssuers')) {
-    if (trustedIssuers === undefined) return true
-    if (trustedIssuers.some((issuer) => !issuer || !isAbsent(issuer, 'jwtBearerGrant'))) return true
+    const grants = trustedIssuers?.some((issuer) =>
+      issuer ? !isAbsent(issuer, 'jwtBearerGrant') : ifUnreadable,
+    )
+    if (grants ?? ifUnreadable) return true
   }
   if (isAbsent(server, 'inboundGrants')) return false
-  if (inboundGrants === undefined) return true
+  if (inboundGrants === undefined) return ifUnreadable
   if (!isAbsent(inboundGrants, 'tokenExchange') || !isAbsent(inboundGrants, 'jwtBearer')) return true
-  return !isAbsent(inboundGrants, 'spiffeClientAuth') && inboundGrants.spiffeClientAuth?.length !== 0
+  return !isAbsent(inboundGrants, 'spiffeClientAuth') && isFilled(inboundGrants.spiffeClientAuth)
 }
 
 /** Whether the server has settings that may let a client exchange an assertion for a token (RFC 7523). */
