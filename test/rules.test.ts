@@ -87,7 +87,11 @@ t.test('every example of every rule, at every place where the rule applies', asy
     const { rule, kind } = place
     await t.test(`${rule.id} on ${kind.kind}`, async (t) => {
       for (const example of examplesAt(place)) {
-        const { title, findings: expected } = example
+        const { title, findings: expected, others: around = [] } = example
+        const names = around.map(
+          ({ kind, metadata }) => `${kind}/${metadata.namespace ?? ''}/${metadata.name}`,
+        )
+        t.equal(new Set(names).size, names.length, `${title}: each other object once`)
         const findings = found(place, example)
         const own = findings.filter(({ id }) => id === rule.id)
         const warned = findings.filter(({ severity }) => severity === 'warning').map(findingText)

@@ -108,7 +108,11 @@ export const workloadAuthServerTokensAccepted = defineRule({
         title: 'the same issuer, and tokens of another server for another workload',
         kind: 'MCPOIDCConfig',
         value: issuing('https://auth.example.com'),
-        others: [serverConfig('auth', 'okta'), proxyWith('auth', 'example'), proxyWith('auth', 'other')],
+        others: [
+          serverConfig('auth', 'okta'),
+          proxyWith('auth', 'example'),
+          { ...proxyWith('auth', 'other'), metadata: { name: 'jira' } },
+        ],
       },
       {
         title: 'the same issuer',
