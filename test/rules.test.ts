@@ -87,9 +87,9 @@ t.test('every example of every rule, at every place where the rule applies', asy
     const { rule, kind } = place
     await t.test(`${rule.id} on ${kind.kind}`, async (t) => {
       for (const example of examplesAt(place)) {
-        const { title, findings: expected, others: around = [] } = example
-        const names = around.map(
-          ({ kind, metadata }) => `${kind}/${metadata.namespace ?? ''}/${metadata.name}`,
+        const { title, findings: expected, others: around } = example
+        const names = around.map((other) =>
+          JSON.stringify([other.kind, metadataOf(other).namespace, metadataOf(other).name]),
         )
         t.equal(new Set(names).size, names.length, `${title}: each other object once`)
         const findings = found(place, example)
