@@ -1,3 +1,8 @@
+/**
+ * Which MCPExternalAuthConfig a VirtualMCPServer uses for which backend, and which field says so; and the way back, from
+ * a configuration or a backend to the VirtualMCPServers. Specification 5.2, decision 10.
+ */
+
 import {
   type Cluster,
   compareNames,
