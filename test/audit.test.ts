@@ -410,7 +410,7 @@ t.test('a kind that cannot be read, and one that is not there', async (t) => {
   const partlyUnknown =
     'note: the CRDs of MCPGroup could not be read (400), so the specification alone judges these kinds: run it again, or write --release\n\n'
   const unknown =
-    'note: the CRDs could not be read (403), so the installed release is not known: grant deploy/rbac/release.yaml, or write --release\n\n'
+    'note: the CRDs could not be read (403), so the installed release is not known: grant deploy/rbac/check.yaml, or write --release\n\n'
   const note = `the cluster does not serve MCPGroup (mcpgroups.${DEFAULT_API_GROUP}/v1beta1); is its CRD installed?`
   const counts = {
     files: 0,

@@ -500,6 +500,7 @@ function chartTests(): void {
       t.equal(status, 0, stderr)
       t.equal(stdout.includes('--mode=warn'), enabled)
     }
+    t.match(helm(templateArguments({ enabled: false })), { status: 1, stderr: /enabled/ }, 'nothing reads it')
   })
 
   t.test('arguments are flags of the server', async (t) => {
@@ -559,10 +560,16 @@ function chartTests(): void {
   t.test(
     'pipelines read what the webhook reads, by a role that the chart never makes or removes',
     async (t) => {
-      const [check, view] = ['check', 'view'].map(
+      const [check, ...ofServer] = ['check', 'view', 'release'].map(
         (name) => parse(read(`deploy/rbac/${name}.yaml`)) as Manifest,
       )
-      t.strictSame(check?.rules, view?.rules)
+      t.strictSame(
+        check?.rules,
+        ofServer.flatMap(({ rules = [] }) => rules),
+      )
+      const others = readdirSync(join(ROOT, 'deploy/rbac')).filter((name) => name !== 'check.yaml')
+      for (const name of others)
+        t.not((parse(read(`deploy/rbac/${name}`)) as Manifest).metadata.name, check?.metadata.name, name)
       for (const values of [{}, EVERYTHING])
         t.notOk(rendered(values).objects.some(({ metadata }) => metadata.name === check?.metadata.name))
       for (const page of ['cluster', 'pipelines'])

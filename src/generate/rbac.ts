@@ -10,7 +10,7 @@ export function* rbac(): Iterable<GeneratedFile> {
   yield* serverRoles()
   // Not the name of a role of the chart: Helm refuses to install over what it did not make.
   const comment = 'For accounts that run `check --cluster`, with or without the webhook.'
-  yield file('check', comment, viewRules(), 'vmcp-check')
+  yield file('check', comment, [...viewRules(), ...releaseRules()], 'vmcp-check')
 }
 
 /**
@@ -21,14 +21,7 @@ export function* rbac(): Iterable<GeneratedFile> {
 export function* serverRoles(): Iterable<GeneratedFile> {
   const read = new Set(allRules().flatMap(({ reads }) => reads))
   yield file('view', 'What the rules between resources read.', viewRules())
-  yield file('release', 'What the installed operator accepts: its CustomResourceDefinitions.', [
-    {
-      apiGroups: ['apiextensions.k8s.io'],
-      resources: ['customresourcedefinitions'],
-      resourceNames: KINDS.map(({ plural }) => `${plural}.${DEFAULT_API_GROUP}`),
-      verbs: ['get'],
-    },
-  ])
+  yield file('release', 'What the installed operator accepts: its CustomResourceDefinitions.', releaseRules())
   yield* ofReports()
   if (read.has('Secret')) {
     yield file(
@@ -54,6 +47,16 @@ const viewRules = () => [
     verbs: ['get', 'list', 'watch'],
   },
   { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
+]
+
+/** The CRDs of the kinds, which say what the installed operator accepts. */
+const releaseRules = () => [
+  {
+    apiGroups: ['apiextensions.k8s.io'],
+    resources: ['customresourcedefinitions'],
+    resourceNames: KINDS.map(({ plural }) => `${plural}.${DEFAULT_API_GROUP}`),
+    verbs: ['get'],
+  },
 ]
 
 /**

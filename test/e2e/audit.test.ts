@@ -323,7 +323,7 @@ await withApiServer(root, async (t, api) => {
     const everything = await cli.run('audit', '--kubeconfig', kubeconfig)
     t.equal(everything.status, 3)
     const note =
-      'note: the CRDs could not be read (403), so the installed release is not known: grant deploy/rbac/release.yaml, or write --release'
+      'note: the CRDs could not be read (403), so the installed release is not known: grant deploy/rbac/check.yaml, or write --release'
     t.equal(
       everything.stdout,
       `${note}\n\n0 resources in ${url}: 0 errors, 0 warnings, 1 note, 7 that could not be read\n`,

@@ -25,7 +25,7 @@ export function unreadDefinitionNotes(
   const lacking = unread.filter(({ kind }) => release?.schemas.has(kind) !== true)
   if (lacking.length === 0) return []
   const reasons = [...new Set(lacking.map(({ reason }) => reason))]
-  const remedy = reasons.includes('403') ? 'grant deploy/rbac/release.yaml' : 'run it again'
+  const remedy = reasons.includes('403') ? 'grant deploy/rbac/check.yaml' : 'run it again'
   const kinds = lacking.length === KINDS.length ? '' : ` of ${lacking.map(({ kind }) => kind).join(', ')}`
   const thus =
     release === undefined
