@@ -59,7 +59,7 @@ import { readFlags } from '../src/configuration/flags.ts'
 import { SERVER_FLAGS } from '../src/server/configuration.ts'
 import { calledNames, servingNames } from '../src/server/names.ts'
 import { clientConfigOf, openArming } from '../src/server/open-arming.ts'
-import { ClientAuthorities } from '../src/server/open-serving.ts'
+import { ClientAuthorities } from '../src/server/client-authorities.ts'
 import {
   authoritiesIn,
   certificatesIn,
@@ -1796,6 +1796,10 @@ t.test('clients are judged by their certificate', async (t) => {
   )
   t.equal(problemWithClientAuthorities(root.certificate), undefined)
   t.equal(problemWithClientAuthorities('x'), 'no certificate in PEM')
+  t.equal(
+    problemWithClientAuthorities(root.certificate.repeat(2).slice(0, -60)),
+    'the last certificate is cut off',
+  )
   t.equal(problemWithClientAuthorities(good.certificate), 'one of the certificates is not that of a CA')
 })
 

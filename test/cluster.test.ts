@@ -587,7 +587,6 @@ t.test('all of a kind is read once', async (t) => {
   )
 })
 
-/** What was asked, as text, and then the answer. */
 t.test('a Secret is created and updated on conditions', async (t) => {
   const requests: string[] = []
   const value = Buffer.from('k'.repeat(60)).toString('base64')

@@ -9,10 +9,10 @@ import fc from 'fast-check'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { localPair } from '../src/certificates/local.ts'
-import { type ClusterConnection, StatusError } from '../src/cluster/index.ts'
+import { ClusterConnection, fromKubeconfig } from '../src/cluster/index.ts'
 import { authServer } from '../src/relations/examples.ts'
 import { SINGLE_PROVIDER_KINDS } from '../src/relations/related-resources.ts'
-import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
+import { DEFAULT_API_GROUP, KINDS } from '../src/kinds/index.ts'
 import { mcpServer } from '../src/kinds/mcp-server/index.ts'
 import { probeAnnotation } from '../src/registration/webhook-configurations.ts'
 import { ClusterState } from '../src/state/cluster-state.ts'
@@ -35,6 +35,8 @@ import { ALL_DEFAULTS } from '../src/engine/index.ts'
 import { latestJudge } from '../src/server/latest-judge.ts'
 import { InstalledRelease as ReadRelease } from '../src/server/installed-release.ts'
 import type { Release as InstalledRelease } from '../src/release/index.ts'
+import { waitFor } from './e2e/wait-for.ts'
+import { fakeApiServer, refusal, type Script } from './support/fake-api-server.ts'
 import { startServer } from './support/server.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-'))
@@ -848,32 +850,34 @@ t.test('another judge is made where the settings or the installed release are ot
   t.end()
 })
 
-t.test('a server is ready once the CRDs are read, or may not be read', async (t) => {
-  const rows: [answer: Error | undefined, isRead: boolean][] = [
-    [undefined, true],
-    [new StatusError(403, 'forbidden'), true],
-    [new StatusError(401, 'Unauthorized'), true],
-    [new StatusError(429, 'too many requests'), false],
-    [new StatusError(503, 'starting'), false],
-    [new Error('connect ECONNREFUSED'), false],
+t.test('a server is ready once the CRDs are read, or may not be read', { jobs: 6 }, async (t) => {
+  const rows: [first: Script['lists'][number], asks: number][] = [
+    [refusal(404, 'not found'), 1],
+    [refusal(403, 'forbidden'), 1],
+    [refusal(401, 'Unauthorized'), 1],
+    [refusal(429, 'too many requests'), 2],
+    [refusal(503, 'starting'), 2],
+    [(response) => void response.destroy(), 2],
   ]
-  for (const [answer, isRead] of rows) {
-    const readDefinition = async () => {
-      if (answer !== undefined) throw answer
-      return undefined
-    }
-    const connection = { installation: () => ({ readDefinition }) } as unknown as ClusterConnection
-    const installed = new ReadRelease(connection, DEFAULT_API_GROUP, {
-      info: () => undefined,
-      warn: () => undefined,
-    })
-    const stopped = new AbortController()
-    const reading = installed.keepReading(stopped.signal, () => undefined)
-    await new Promise(setImmediate)
-    t.equal(installed.isRead(), isRead, String(answer))
-    stopped.abort()
-    await reading
-  }
+  await Promise.all(
+    rows.map(async ([first, asks], i) => {
+      const lists = [...KINDS.map(() => first), refusal(404, 'not found')]
+      const api = await fakeApiServer(t, 'customresourcedefinitions', { lists })
+      const connection = new ClusterConnection(await fromKubeconfig(api.kubeconfig))
+      const logger = { info: () => undefined, warn: () => undefined }
+      const installed = new ReadRelease(connection, DEFAULT_API_GROUP, logger)
+      const stopped = new AbortController()
+      const reading = installed.keepReading(stopped.signal, () => undefined)
+      await waitFor(() => installed.isRead(), { seconds: 20, what: `row ${i}` })
+      const timesAsked = Math.max(
+        ...KINDS.map(({ plural }) => api.asked.filter(({ path }) => path.includes(`/${plural}.`)).length),
+      )
+      t.equal(timesAsked, asks, `row ${i}`)
+      stopped.abort()
+      await reading
+      connection.close()
+    }),
+  )
 })
 
 t.test('mode and severities', async (t) => {

@@ -47,6 +47,8 @@ export function problemWithClientAuthorities(ca: string): string | undefined {
   try {
     const certificates = certificatesIn(ca)
     if (certificates.length === 0) return 'no certificate in PEM'
+    if (ca.split('-----BEGIN CERTIFICATE-----').length - 1 > certificates.length)
+      return 'the last certificate is cut off'
     return certificates.every((each) => each.ca) ? undefined : 'one of the certificates is not that of a CA'
   } catch {
     return 'a certificate cannot be read'

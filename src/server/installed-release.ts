@@ -65,7 +65,7 @@ export class InstalledRelease {
       this.#isRead = true
     } catch (error) {
       // A busy API server (429, 5xx) is asked again after a second. The last release that was read stays in use.
-      this.#isRead ||= error instanceof StatusError && [401, 403].includes(error.status)
+      this.#isRead ||= error instanceof StatusError && error.status < 500 && error.status !== 429
       const problem = errorMessage(error)
       if (problem !== this.#problem)
         this.#logger.warn(
