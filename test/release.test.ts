@@ -998,6 +998,26 @@ t.test('a rule of a CRD that compares with the stored object', async (t) => {
       ['spec.plain[0].name: a release refuses it', 'spec.plain[1].name: a release refuses it'],
     ],
     ['another value', { short: 'long' }, { short: 'longer' }, ['spec.short: may not be more than 3 bytes']],
+    [
+      'another value beside a placeholder',
+      { short: 'long', once: 'x' },
+      { short: 'longer', once: '${X}' },
+      ['spec.short: may not be more than 3 bytes'],
+    ],
+    ['a value that is stored beside a placeholder', { short: 'long' }, { short: 'long', once: '${X}' }, []],
+    [
+      'an item beside two of one key that are stored',
+      { keyed: [...a('x'), ...a('x')] },
+      { keyed: [...a('x'), ...a('x'), { name: 'b', value: 'y' }] },
+      [],
+    ],
+    [
+      'two of one key, with a placeholder in another field',
+      undefined,
+      { keyed: [...a('${X}'), ...a('y')] },
+      ['spec.keyed[1]: a release refuses it'],
+    ],
+    ['two whose key is a placeholder', undefined, { keyed: [{ name: '${X}' }, { name: '${X}' }] }, []],
   ]
   const release: Release = { name: 'a release', schemas: new Map([['MCPGroup', root]]) }
   for (const [title, stored, now, expected] of rows) {

@@ -12,9 +12,11 @@ import {
 } from '../release/index.ts'
 import {
   compareReleases,
+  deepEqual,
   type Finding,
   findingText,
   type Fix,
+  isObject,
   jsonKey,
   pathText,
   type Segment,
@@ -125,12 +127,19 @@ export function refusedBy(
   const schema = release?.schemas.get(kind)
   if (release === undefined || schema === undefined) return []
   const refused = [...refusals(schema, object, stored)].filter(({ keyword }) => keyword !== 'unknown')
-  const isExcusable = stored === undefined || unknown.length > 0
-  const found = withoutGuesses(refused, unknown).map(({ error, isStored }): Finding => {
+  const isExcusable = (at: readonly Segment[]) =>
+    stored === undefined ||
+    unknown.some((path) => isWithin(at, path)) ||
+    (unknown.length > 0 && deepEqual(valueAt(object, at), valueAt(stored, at)))
+  const found = withoutGuesses(refused, unknown).map(({ keyword, error, isStored }): Finding => {
     const { at } = error
     const detail = `${error.detail === '' ? '' : `${error.detail}; `}${release.name} refuses it`
     const fields = at.flatMap((step) => (typeof step === 'number' ? [] : [String(jsonKey(step))]))
-    const about = () => (isExcusable || isStored ? [[RELEASE_ACCEPTS, ...fields, '', detail] as const] : [])
+    const about = () =>
+      // Where the stored object has items alike, an API server accepts others too.
+      keyword === 'list-type' || isStored || isExcusable(at)
+        ? [[RELEASE_ACCEPTS, ...fields, '', detail] as const]
+        : []
     return { id: RELEASE_ACCEPTS, severity: 'error', error: { ...error, detail, about } }
   })
   return outside(unknown, found)
@@ -151,8 +160,10 @@ function withoutGuesses(
   return refused.filter((refusal) => {
     const { rule, error } = refusal
     const isRead = (way: readonly Segment[]) =>
-      rule?.includes('oldSelf') !== false ||
-      way.every((step) => typeof step !== 'string' || rule.includes(step))
+      rule === undefined
+        ? // The value of a refused item in a map holds its keys alone.
+          !isObject(error.value) || Object.hasOwn(error.value, jsonKey(way[0] ?? ''))
+        : rule.includes('oldSelf') || way.every((step) => typeof step !== 'string' || rule.includes(step))
     return !isAround(refusal) || below.get(keyOf(error.at))?.some(([, way]) => isRead(way)) !== true
   })
 }
