@@ -389,8 +389,8 @@ t.test('folders and standard input', async (t) => {
 async function here(t: Test, command: typeof check, files: readonly string[], flags: readonly string[] = []) {
   const args = files.map((file) => join(folder, file))
   const { status, stdout, stderr } = await runHere(t, command.run, [...flags, ...args])
-  const relative = (text: string) => text.replaceAll(`${folder}/`, '')
-  return { status, stdout: relative(stdout), talk: relative(stderr).split('\n').slice(0, -1) }
+  const shortened = (text: string) => text.replaceAll(`${folder}/`, '')
+  return { status, stdout: shortened(stdout), talk: shortened(stderr).split('\n').slice(0, -1) }
 }
 
 t.test('what holds no document', async (t) => {
@@ -1380,6 +1380,14 @@ t.test('a patch of kustomize is not a resource', async (t) => {
     const told = found.notes.map((each) => `${at(each)}: ${each.message}`)
     t.strictSame([found.findings.length, told], [findings, notes], title)
   }
+  const one = 'kustomize/2'
+  for (const names of [
+    [`${one}/over/kustomization.yml`, join(folder, one)],
+    [join(folder, one, 'over/kustomization.yml'), `${one}/base/p.yaml`],
+  ]) {
+    const { findings, notes } = await printed(names)
+    t.strictSame([findings, notes.length], [[], 2], 'two spellings of a folder')
+  }
   const { talk, status } = await here(t, plan, ['kustomize/1'])
   t.strictSame([status, talk.length], [0, 1])
   t.match(
@@ -1919,6 +1927,12 @@ t.test('no line with a part of a Secret is shown', async (t) => {
     ['items of a List', `items:\n- ${item}- ${wrong}\n`, true],
     ['a list that kubectl does not read', `- ${item}- ${wrong}\n`, false],
     ['a Secret that cannot be read', `${hidden.replace('}', '},"a":1e999')}\n${wrong}\n`, true],
+    ['one on the line of a document', `${wrong} ${hidden.replace(/\}$/, ',\n"a":1e999}')}\n`, false],
+    [
+      'lines of such a Secret',
+      `${wrong}\n${hidden.replaceAll(',', ',\n').replace('}', '},"a":1e999')}\n`,
+      false,
+    ],
   ]
   for (const [title, text, excerpts] of rows) {
     await write({ 'beside/a.yaml': text })

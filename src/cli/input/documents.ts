@@ -57,7 +57,7 @@ export function documentsFrom(
   given: Pick<ReadOptions, 'failOnNotJudged'> & Pick<Documents, 'notJudged' | 'empty'>,
 ): Documents {
   const { texts, documents: all, unread } = together(batches)
-  const { documents, patches } = withoutPatches(all)
+  const { documents, patches } = withoutPatches(all, resolve)
   const notJudged = [...patches, ...given.notJudged]
   const fails = given.failOnNotJudged === true
   return {

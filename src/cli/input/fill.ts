@@ -2,13 +2,16 @@ import { withoutEnd } from '../../rule/index.ts'
 
 const PLACEHOLDER = /\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)|\{\{-?\s*([\w.]+)\s*-?\}\}|<([A-Z][A-Z0-9_-]*)>/g
 
-/** Replaces each placeholder whose name has a value: `${NAME}`, `$NAME`, `{{ NAME }}` or `<NAME>`. */
+/**
+ * Replaces each placeholder whose name has a value: `${NAME}`, `$NAME`, `{{ NAME }}` or `<NAME>`. Leaves those whose
+ * value has several lines, which would move all lines after it.
+ */
 export function fillPlaceholders(text: string, values: ReadonlyMap<string, string>): string {
   if (values.size === 0) return text
-  return text.replace(
-    PLACEHOLDER,
-    (whole, ...names: (string | undefined)[]) => values.get(firstOf(names.slice(0, 4)) ?? '') ?? whole,
-  )
+  return text.replace(PLACEHOLDER, (whole, ...names: (string | undefined)[]) => {
+    const value = values.get(firstOf(names.slice(0, 4)) ?? '')
+    return value === undefined || value.includes('\n') ? whole : value
+  })
 }
 
 /** The name in a placeholder that has one; undefined for others, such as `{{ .Values.region | quote }}`. */

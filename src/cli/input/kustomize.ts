@@ -4,20 +4,23 @@ import type { Located } from '../output/report.ts'
 
 /**
  * Removes the files that a kustomization uses as patches, because they contain only parts of resources. Keeps a file
- * that some kustomization also lists as a resource.
+ * that some kustomization also lists as a resource. `absolute` gives the spellings of a path the same text.
  */
-export function withoutPatches(documents: readonly FileDocument[]): {
+export function withoutPatches(
+  documents: readonly FileDocument[],
+  absolute: (path: string) => string = normalized,
+): {
   readonly documents: readonly FileDocument[]
   readonly patches: readonly Located[]
 } {
   const kustomizations = documents.filter(isKustomization)
   const named = (list: (value: unknown) => string[]) =>
     kustomizations.flatMap(({ file, document }) =>
-      list(document.value).map((path) => [normalized(`${folderOf(file)}/${path}`), file] as const),
+      list(document.value).map((path) => [absolute(`${folderOf(file)}/${path}`), file] as const),
     )
   const resources = new Map(named(resourcesOf))
   const users = new Map(named(patchesOf).filter(([path]) => !resources.has(path)))
-  const userOf = ({ file }: FileDocument) => users.get(normalized(file))
+  const userOf = ({ file }: FileDocument) => users.get(absolute(file))
   return {
     documents: documents.filter((each) => userOf(each) === undefined),
     patches: documents.flatMap((each) => {

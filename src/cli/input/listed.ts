@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { Located, Unread } from '../output/report.ts'
 import { KUSTOMIZATION_NAMES, listedIn, normalized } from './kustomize.ts'
 import type { FileDocument } from './load.ts'
@@ -31,17 +32,17 @@ export async function readListed(
 ): Promise<Batch & { readonly notJudged: readonly Located[] }> {
   const batches: Batch[] = []
   const notJudged: Located[] = []
-  const known = new Set(namesIn(searched).map(normalized))
+  const known = new Set(namesIn(searched).map((name) => resolve(name)))
   let looked = 0
   for (let last = searched; last.documents.length > 0;) {
     const files: string[] = []
     for (const { path, written, at } of listedIn(last.documents)) {
       const names = [path, ...KUSTOMIZATION_NAMES.map((name) => normalized(`${path}/${name}`))]
-      if (place.isExcluded(path) || names.some((name) => known.has(name))) continue
+      if (place.isExcluded(path) || names.some((name) => known.has(resolve(name)))) continue
       looked += 1
       const file = place.covers(path) && looked <= MOST_LISTED ? await firstFile(names, place) : undefined
       if (file !== undefined) {
-        known.add(file)
+        known.add(resolve(file))
         files.push(file)
         continue
       }

@@ -29,18 +29,22 @@ export function withoutSecrets(
   unread: readonly TextPlace[],
 ): SourceText {
   const lines: (string | undefined)[] = text.replace(/^\ufeff/, '').split('\n')
+  const isJson = /^\s*[{[]/.test(text)
   const parts = [
     ...documents.map(({ document }) => ({
       ...document.locate([], 'key'),
+      isUnread: false,
       isHidden: isSecret(document.value),
     })),
-    ...unread.map(({ line, column }) => ({ line, column, isHidden: true })),
+    ...unread.map(({ line, column }) => ({ line, column, isUnread: true, isHidden: true })),
   ].toSorted((a, b) => a.line - b.line || a.column - b.column)
-  for (const [i, { line, isHidden }] of parts.entries()) {
+  for (const [i, { line, isUnread, isHidden }] of parts.entries()) {
     const next = parts[i + 1]
+    // In JSON, a document that cannot be read begins before its error, maybe on a line of the document before it.
+    const from = isJson && isUnread ? (parts[i - 1]?.line ?? 1) : line
     // In JSON and in flow style a document may begin on the line on which the one before ends.
     const before = next && lines[next.line - 1]?.slice(0, next.column - 1)
-    if (isHidden) lines.fill(undefined, line - 1, next && next.line - (/[^\s-]/.test(before ?? '') ? 0 : 1))
+    if (isHidden) lines.fill(undefined, from - 1, next && next.line - (/[^\s-]/.test(before ?? '') ? 0 : 1))
   }
   return { lines, starts: new Set(parts.map(({ line }) => line)) }
 }
