@@ -242,9 +242,11 @@ const isTooDeep = (object: unknown, reading: DocumentReading): object is Resourc
 const withoutSpec = ({ apiVersion, kind, metadata }: Resource): Resource => ({
   apiVersion,
   kind,
-  metadata: { name: metadata?.name, namespace: metadata?.namespace },
+  metadata: { name: textOf(metadata?.name), namespace: textOf(metadata?.namespace) },
   spec: undefined,
 })
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
 const TOO_DEEP: FoundFinding = {
   id: NOT_JUDGED,
