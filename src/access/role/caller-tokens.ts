@@ -50,6 +50,10 @@ export const UNKNOWN_TOKENS: CallerTokens = {
   tokens: new Map(),
 }
 
+/** The names of the given claims that do not arrive (see `arriving`). */
+export const leftOutOf = (given: Claims, arrived: Claims): string[] =>
+  Object.keys(given).filter((name) => !Object.hasOwn(arrived, name))
+
 /** The tokens that callers can have, for all objects that use the MCPExternalAuthConfig with this name. */
 export function callerTokensOf(name: string, cluster: Cluster): CallerTokens {
   const awsSts = awsStsOf(getAuthConfig(cluster, name))

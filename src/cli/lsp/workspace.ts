@@ -196,7 +196,9 @@ export class Workspace {
 
   get #now(): World {
     if (this.#world === undefined) {
-      const files = [...this.#files.values()].toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
+      const files = Array.from(this.#files.values(), (file) => [orderOf(file), file] as const)
+        .toSorted(([a], [b]) => (a < b ? -1 : 1))
+        .map(([, file]) => file)
       const { documents, patches } = withoutPatches(files.flatMap(({ documents }) => documents))
       const state = stateOf(
         documents.map(({ document }) => document.value),

@@ -1,4 +1,4 @@
-import { arriving } from '../../access/role/caller-tokens.ts'
+import { arriving, leftOutOf } from '../../access/role/caller-tokens.ts'
 import {
   commonRole,
   decideForReleases,
@@ -70,7 +70,7 @@ export class RolePanel {
     const claims = arriving(read.claims, callerTokens)
     const outcomes = this.#outcomesOf(config.value, claims)
     const session = sessionNameFrom(claims, sessionNameClaimOf(config.value))
-    const leftOut = Object.keys(read.claims).filter((name) => !Object.hasOwn(claims, name))
+    const leftOut = leftOutOf(read.claims, claims)
     const notes = [
       ...(read.fromToken ? ['The claims are the payload of a JWT, whose signature is not verified.'] : []),
       ...leftOutNotes({ callerTokens, leftOut }),

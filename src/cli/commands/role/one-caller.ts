@@ -8,6 +8,7 @@ import type { ReadClaims } from '../../input/claims.ts'
 import {
   UNKNOWN_TOKENS,
   arriving,
+  leftOutOf,
   type CallerTokens,
   callerTokensOf,
 } from '../../../access/role/caller-tokens.ts'
@@ -69,7 +70,7 @@ export async function roleOf(
       outcomes,
       sessionName: sessionNameFrom(claims, sessionNameClaimOf(config.value)),
       callerTokens: config.callerTokens,
-      leftOut: Object.keys(given).filter((name) => !Object.hasOwn(claims, name)),
+      leftOut: leftOutOf(given, claims),
     }
     return {
       code: commonRole(outcomes) === undefined ? EXIT.findings : EXIT.clean,
