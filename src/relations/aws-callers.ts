@@ -21,6 +21,7 @@ import {
   configsReached,
   configsUsedByName,
   discoverersOf,
+  isUsedByName,
   type Reached,
   reachersOf,
   sourceOf,
@@ -115,11 +116,7 @@ export interface UsedAwsSts {
  * server, without repeats. A workload's own configuration is used by the VirtualMCPServers that discover the workload,
  * and an MCPRemoteProxy also uses it itself.
  */
-export function* usedAwsSts(
-  resource: object,
-  { kind, name }: ObjectName,
-  cluster: Cluster,
-): Generator<UsedAwsSts> {
+function* usedAwsSts(resource: object, { kind, name }: ObjectName, cluster: Cluster): Generator<UsedAwsSts> {
   if (kind !== 'VirtualMCPServer') {
     const config = (resource as Workload).spec?.externalAuthConfigRef?.name
     const awsSts = config === undefined ? undefined : awsStsOf(getAuthConfig(cluster, config))
@@ -128,8 +125,7 @@ export function* usedAwsSts(
     const own = kind === 'MCPRemoteProxy' ? frontOfProxy(name, resource, cluster) : undefined
     if (own !== undefined) yield { config, awsSts, front: own, at }
     for (const { name: gateway, gateway: found } of discoverersOf(name, resource, cluster)) {
-      const isNamed = configsUsedByName(found, cluster).has(config)
-      const front = frontOfGateway(gateway.name, found, isNamed)
+      const front = frontOfGateway(gateway.name, found, isUsedByName(found, config, cluster))
       if (front !== undefined) yield { config, awsSts, front, at }
     }
     return
@@ -138,18 +134,41 @@ export function* usedAwsSts(
   const front = used.length === 0 ? undefined : frontOfGateway(name, resource, false)
   if (front === undefined) return
   const asNamed = { ...front, sendsFirst: true }
+  const named = configsUsedByName(resource, cluster)
   for (const { config, auth, at } of used) {
     const awsSts = awsStsOf(auth)
     if (awsSts === undefined) continue
-    yield at === undefined
-      ? { config, awsSts, front, at: GATEWAY.spec.authServerConfig }
-      : { config, awsSts, front: asNamed, at: pathTo(at()) }
+    const place = at === undefined ? GATEWAY.spec.authServerConfig : pathTo(at())
+    yield { config, awsSts, front: named.has(config) ? asNamed : front, at: place }
   }
 }
 
-/** Whether the object itself calls AWS behind the authorization server; otherwise a VirtualMCPServer does. */
-export const isCaller = ({ caller }: Front, { kind, name }: ObjectName): boolean =>
-  caller.kind === kind && caller.name === name
+/** A use of an MCPExternalAuthConfig of type awsSts, and what was found there. */
+export interface FoundBehind<T> extends UsedAwsSts {
+  readonly found: T
+  /** Whether the judged object itself calls AWS; otherwise a VirtualMCPServer that discovers it does. */
+  readonly isHere: boolean
+}
+
+/**
+ * What `find` finds at each use of an MCPExternalAuthConfig of type awsSts; of the VirtualMCPServers that discover a
+ * workload, only at the first.
+ */
+export function* foundBehind<T>(
+  resource: object,
+  self: ObjectName,
+  cluster: Cluster,
+  find: (use: UsedAwsSts) => T | undefined,
+): Generator<FoundBehind<T>> {
+  for (const use of usedAwsSts(resource, self, cluster)) {
+    const found = find(use)
+    if (found === undefined) continue
+    const { kind, name } = use.front.caller
+    const isHere = kind === self.kind && name === self.name
+    yield { ...use, found, isHere }
+    if (!isHere) return
+  }
+}
 
 /** The MCPExternalAuthConfigs of type awsSts that a VirtualMCPServer uses for its backends, without repeats. */
 const stsReached = oncePerCluster((gateway: Gateway, cluster): readonly Reached[] => {
@@ -182,7 +201,7 @@ export const frontsOf = oncePerCluster((config: string, cluster): Fronts => {
     else fronts.push(front)
   }
   for (const { name, gateway } of reachers)
-    add(name, frontOfGateway(name.name, gateway, configsUsedByName(gateway, cluster).has(config)))
+    add(name, frontOfGateway(name.name, gateway, isUsedByName(gateway, config, cluster)))
   for (const name of naming) {
     const proxy = getWorkload(cluster, name)
     if (proxy?.spec?.externalAuthConfigRef?.name === config)

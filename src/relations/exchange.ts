@@ -10,6 +10,7 @@ import {
   type Path,
   pathTo,
   relatedTo,
+  type Thing,
 } from '../rule/index.ts'
 import { AUTH_CONFIG, WORKLOAD } from './ends.ts'
 import { configsReached, type Fronting, frontingsOf, type Reached } from './reach.ts'
@@ -71,6 +72,9 @@ export function exchangedBefore(
 export const exchangedTwice = (isSame: boolean): string =>
   isSame ? 'exchanged twice alike' : 'exchanged twice differently'
 
+/** Identifies, for grouping findings, the cause that a token is exchanged twice, first as the configuration says. */
+export const exchangedTwiceCause = (config: string): Thing => ['exchanged twice', config]
+
 /** Advice about tokens that are exchanged twice, with the places of both exchanges. */
 export function repeated(
   { config, members, at, isSame }: SecondExchange,
@@ -89,5 +93,6 @@ export function repeated(
         .map((member) => end(member, WORKLOAD.spec.externalAuthConfigRef, 'exchanges it again')),
       end(named, AUTH_CONFIG.spec.type, 'exchanges the token'),
     ],
+    () => [exchangedTwiceCause(config)],
   )
 }

@@ -15,11 +15,11 @@ export {
   foreignMappings,
   foreignRolesCause,
   foreignSessionCause,
+  foundBehind,
   type Front,
   frontOfGateway,
   type Fronts,
   frontsOf,
-  isCaller,
   issuingEnd,
   mayHaveClaim,
   opaqueCause,
@@ -31,8 +31,7 @@ export {
   sessionRemedy,
   subjectOf,
   unfitSessionName,
-  type UsedAwsSts as UsedBehind,
-  usedAwsSts as usedBehind,
+  type UsedAwsSts,
 } from './aws-callers.ts'
 export { changesFor, type HeldValue, heldIn, isChanged } from './change.ts'
 export {
@@ -85,7 +84,14 @@ export {
   withPolicies,
   workload,
 } from './examples.ts'
-export { exchangedAgain, exchangedBefore, exchangedTwice, repeated, type SecondExchange } from './exchange.ts'
+export {
+  exchangedAgain,
+  exchangedBefore,
+  exchangedTwice,
+  exchangedTwiceCause,
+  repeated,
+  type SecondExchange,
+} from './exchange.ts'
 export {
   acceptingEnd,
   differenceText,

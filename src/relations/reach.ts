@@ -395,7 +395,7 @@ export const reachersOf = oncePerCluster((config: string, cluster): readonly Nam
       if (
         each.source === through ||
         users?.some((name) => usesOwnReference(each, name, cluster)) ||
-        (each.source === 'discovered' && configsUsedByName(each.gateway, cluster).has(config))
+        isUsedByName(each.gateway, config, cluster)
       )
         found.push(each)
   }
@@ -409,6 +409,16 @@ export const configsUsedByName = oncePerCluster(
   (gateway: Gateway, cluster): ReadonlySet<string> =>
     new Set(configsReached(gateway, cluster).flatMap(({ config, at }) => (at === undefined ? [] : config))),
 )
+
+/**
+ * Whether a VirtualMCPServer with source `discovered` uses the MCPExternalAuthConfig because its `backends` or `default`
+ * name it. Asks the cheap questions first: many VirtualMCPServers may be asked about one configuration.
+ */
+export const isUsedByName = (gateway: Gateway, config: string, cluster: Cluster): boolean =>
+  sourceOf(gateway) === 'discovered' &&
+  fallsBack(cluster) &&
+  referencesOf('VirtualMCPServer', gateway, 'MCPExternalAuthConfig').some(({ to }) => to.name === config) &&
+  configsUsedByName(gateway, cluster).has(config)
 
 /** Whether a VirtualMCPServer whose `outgoingAuth.source` is unreadable may use the MCPExternalAuthConfig. */
 export const mayBeReached = (config: string, cluster: Cluster): boolean =>

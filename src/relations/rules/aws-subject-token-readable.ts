@@ -12,12 +12,12 @@ import {
   authServer,
   awsStsOf,
   backend,
+  foundBehind,
   frontsOf,
   gateway,
   gatewayOf,
   githubServer,
   inline,
-  isCaller,
   mappedConfig,
   opaqueCause,
   opaqueSubject,
@@ -25,7 +25,7 @@ import {
   providerEnd,
   REACHED_KINDS,
   signingProxy,
-  usedBehind,
+  type UsedAwsSts,
   joiningAs,
 } from '../index.ts'
 
@@ -86,19 +86,17 @@ export const awsSubjectTokenReadable = defineRule({
       }
       return
     }
-    for (const { config, awsSts, front, at } of usedBehind(resource, self, cluster)) {
-      const found = opaqueSubject(awsSts, front)
-      if (found === undefined) continue
+    const find = ({ awsSts, front }: UsedAwsSts) => opaqueSubject(awsSts, front)
+    for (const { config, front, at, found, isHere } of foundBehind(resource, self, cluster, find)) {
       const named = authConfigNamed(config)
       const { subject, remedy } = opaqueTexts(found, front)
-      const place = isCaller(front, self) ? '' : ` of ${nameText(front.caller)}`
+      const place = isHere ? '' : ` of ${nameText(front.caller)}`
       const detail = `${nameText(named)} sends STS the access token of ${subject}${place}, which is no JWT: every call fails; ${remedy}`
       yield relatedTo(
-        about(advice(at, detail), 'opaque subject token', config),
+        about(advice(at, detail), 'opaque subject token', config, ...(isHere ? [] : [front.caller.name])),
         [providerEnd(front, found.index, 'issues the token')],
         () => [opaqueCause(config)],
       )
-      if (!isCaller(front, self)) return
     }
   },
   examples: {

@@ -1,4 +1,4 @@
-import { about, advice, defineRule, end, nameText, relatedTo } from '../../rule/index.ts'
+import { about, advice, defineRule, end, nameText, pathTo, relatedTo } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
 import {
   AUTH_CONFIG,
@@ -8,6 +8,7 @@ import {
   exchangedAgain,
   exchangedBefore,
   exchangedTwice,
+  exchangedTwiceCause,
   type Gateway,
   gateway,
   GATEWAY,
@@ -63,7 +64,15 @@ export const backendTokenExchangedOnce = defineRule({
         exchangedTwice(first.isSame),
         first.gateway.name,
       ),
-      [end(named, AUTH_CONFIG.spec.type, 'exchanges the token')],
+      [
+        end(
+          first.gateway,
+          first.at === undefined ? GATEWAY.spec.outgoingAuth : pathTo(first.at()),
+          'exchanges it first',
+        ),
+        end(named, AUTH_CONFIG.spec.type, 'says how'),
+      ],
+      () => [exchangedTwiceCause(first.config)],
     )
   },
   examples: {

@@ -1,10 +1,11 @@
 import {
-  about,
+  aboutEach,
   advice,
   type Cluster,
   defineRule,
   end,
   type FieldError,
+  namesText,
   nameText,
   type ObjectName,
   relatedTo,
@@ -31,6 +32,7 @@ import {
   serving,
   SINGLE_PROVIDER_KINDS,
   type Workload,
+  WORKLOAD,
 } from '../index.ts'
 
 const ID = 'login-callback-served'
@@ -137,11 +139,20 @@ export const loginCallbackServed = defineRule({
           'spec.embeddedAuthServer.upstreamProviders[0].oidcConfig.redirectUri: write and register "https://auth.example.com/oauth/callback": logins for MCPRemoteProxy "wiki" end at "https://auth.example.com/mcp/oauth/callback", not served',
         ],
       },
+      {
+        title: 'the same at the configuration of two workloads',
+        kind: 'MCPExternalAuthConfig',
+        value: { spec: config(defaulting).spec },
+        others: [proxy, { ...proxy, metadata: { name: 'jira' } }],
+        findings: [
+          'spec.embeddedAuthServer.upstreamProviders[0].oidcConfig.redirectUri: write and register "https://auth.example.com/oauth/callback": logins for MCPRemoteProxy "jira" and MCPRemoteProxy "wiki" end below a path, not served',
+        ],
+      },
     ],
   },
 })
 
-type IssuingServer = ReturnType<typeof issuingBeside>[number]
+type IssuingServer = Pick<ReturnType<typeof issuingBeside>[number], 'server' | 'resourceUrl'>
 
 const redirectAt = (i: number, settings: 'oidcConfig' | 'oauth2Config') =>
   AUTH_CONFIG.spec.embeddedAuthServer.upstreamProviders.at(i)[settings].redirectUri
@@ -167,21 +178,27 @@ function* lostLogins({ server, resourceUrl }: IssuingServer, left: number) {
 
 /** The warnings at an MCPExternalAuthConfig, for the workloads that name it. */
 function* lostAt(resource: object, self: ObjectName, cluster: Cluster): Iterable<FieldError> {
-  let left = MOST_PROVIDERS
-  for (const { holder, workload } of heldServersOf(resource, self, cluster))
-    for (const issuing of issuingBeside(workload, holder, cluster)) {
-      if (issuing.to?.name !== self.name) continue
-      for (const { i, settings, ends, works } of lostLogins(issuing, left)) {
-        left -= 1
-        const error = advice(
-          redirectAt(i, settings),
-          `write and register ${works}: logins for ${nameText(holder)} ${ends}, not served`,
-        )
-        yield relatedTo(
-          about(error, ID, holder.kind, holder.name, String(i)),
-          [end(holder, issuing.at.resourceUrl, 'has a path')],
-          () => [[ID, self.name]],
-        )
-      }
-    }
+  const held = heldServersOf(resource, self, cluster).filter(({ workload }) => {
+    const url = workload.spec?.oidcConfigRef?.resourceUrl
+    return url !== undefined && url !== '' && servesCallback(defaultCallback(url)) === false
+  })
+  const [first] = held
+  if (first === undefined) return
+  const { server, workload } = first
+  const holders = held.map(({ holder }) => holder)
+  const logins = lostLogins(
+    { server, resourceUrl: workload.spec?.oidcConfigRef?.resourceUrl },
+    MOST_PROVIDERS,
+  )
+  for (const { i, settings, ends, works } of logins) {
+    const where = held.length === 1 ? ends : 'end below a path'
+    const detail = `write and register ${works}: logins for ${namesText(holders, 2)} ${where}, not served`
+    yield relatedTo(
+      aboutEach(advice(redirectAt(i, settings), detail), () =>
+        holders.map(({ kind, name }) => [ID, kind, name, server.upstreamProviders?.[i]?.name ?? '']),
+      ),
+      holders.slice(0, 4).map((holder) => end(holder, WORKLOAD.spec.oidcConfigRef.resourceUrl, 'has a path')),
+      () => [[ID, self.name]],
+    )
+  }
 }

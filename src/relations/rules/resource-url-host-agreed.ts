@@ -20,8 +20,9 @@ import {
 } from '../../kinds/embedded-auth-server/callback.ts'
 import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
 import { embedded, oidc, server, type Spec } from '../../kinds/virtual-mcp-server/examples.ts'
-import { authServer, issuingBeside, serverEnd, serving } from '../index.ts'
+import { authServer, issuingBeside, serverConfig, serverEnd, serving } from '../index.ts'
 
+const ID = 'resource-url-host-agreed'
 const [HERE, ELSEWHERE] = ['https://auth.example.com', 'https://mcp.example.com']
 const at = (resourceUrl: string, authServerConfig: Spec['authServerConfig']) =>
   server({
@@ -36,7 +37,7 @@ const config = (embeddedAuthServer: object) => ({
 })
 
 export const resourceUrlHostAgreed = defineRule({
-  id: 'resource-url-host-agreed',
+  id: ID,
   on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
   needs: ['authServerConfig', 'oidcConfigRef'],
   reads: ['MCPExternalAuthConfig'],
@@ -62,7 +63,9 @@ export const resourceUrlHostAgreed = defineRule({
       const error = outage(advice(issuing.at.resourceUrl, detail))
       yield to === undefined
         ? error
-        : relatedTo(dependingAsError(error, to), [serverEnd(issuing, self, 'begins the logins')])
+        : relatedTo(dependingAsError(error, to), [serverEnd(issuing, self, 'begins the logins')], () => [
+            [ID, to.name],
+          ])
     }
   },
   examples: {
@@ -71,20 +74,7 @@ export const resourceUrlHostAgreed = defineRule({
       {
         title: 'a redirect URI',
         kind: 'VirtualMCPServer',
-        value: at(ELSEWHERE, {
-          ...embedded,
-          upstreamProviders: [
-            {
-              name: 'okta',
-              type: 'oidc',
-              oidcConfig: {
-                issuerUrl: 'https://okta.example.com',
-                clientId: 'vmcp',
-                redirectUri: 'https://auth.example.com/oauth/callback',
-              },
-            },
-          ],
-        }),
+        value: at(ELSEWHERE, authServer('okta')),
       },
       {
         title: 'one host of a workload',
@@ -96,7 +86,7 @@ export const resourceUrlHostAgreed = defineRule({
         title: 'a redirect URI in the configuration of a workload',
         kind: 'MCPServer',
         value: workloadAt(ELSEWHERE),
-        others: [config(authServer('okta'))],
+        others: [serverConfig('auth', 'okta')],
       },
     ],
     invalid: [

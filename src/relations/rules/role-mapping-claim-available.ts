@@ -18,6 +18,7 @@ import {
   type Foreign,
   foreignMappings,
   foreignRolesCause,
+  foundBehind,
   frontsOf,
   gateway,
   gatewayOf,
@@ -28,8 +29,7 @@ import {
   REACHED_KINDS,
   serverConfig,
   signingProxy,
-  isCaller,
-  usedBehind,
+  type UsedAwsSts,
   joiningAs,
 } from '../index.ts'
 
@@ -73,22 +73,20 @@ export const roleMappingClaimAvailable = defineRule({
       }
       return
     }
-    for (const { config, awsSts, front, at } of usedBehind(resource, self, cluster)) {
-      const found = foreignMappings(awsSts, front.server, context)
-      if (found === undefined) continue
+    const find = ({ awsSts, front }: UsedAwsSts) => foreignMappings(awsSts, front.server, context)
+    for (const use of foundBehind(resource, self, cluster, find)) {
+      const { config, awsSts, front, at, found, isHere } = use
       const named = authConfigNamed(config)
-      const isHere = isCaller(front, self)
       const issued = isHere ? 'tokens issued here' : `tokens that ${nameText(front.caller)} issues`
       const detail = `${nameText(named)} asks for ${claimsText(found.claims)}, which ${issued} lack: ${consequenceOf(awsSts, found)}; ${ownClaimsText(front.server)}`
       yield relatedTo(
-        about(advice(at, detail), 'foreign role claims', config),
+        about(advice(at, detail), 'foreign role claims', config, ...(isHere ? [] : [front.caller.name])),
         [
           end(named, AUTH_CONFIG.spec.awsSts.roleMappings, 'asks for the claims'),
           ...(front.config === undefined && isHere ? [] : [issuingEnd(front, 'issues the tokens')]),
         ],
         () => [foreignRolesCause(config)],
       )
-      if (!isHere) return
     }
   },
   examples: {

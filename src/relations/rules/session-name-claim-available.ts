@@ -14,6 +14,7 @@ import {
   awsStsOf,
   backend,
   foreignSessionCause,
+  foundBehind,
   frontsOf,
   gateway,
   gatewayOf,
@@ -24,8 +25,7 @@ import {
   sessionRemedy,
   signingProxy,
   unfitSessionName,
-  isCaller,
-  usedBehind,
+  type UsedAwsSts,
   joiningAs,
 } from '../index.ts'
 
@@ -81,23 +81,20 @@ export const sessionNameClaimAvailable = defineRule({
       }
       return
     }
-    for (const { config, awsSts, front, at } of usedBehind(resource, self, cluster)) {
-      const found = unfitSessionName(awsSts, front.server)
-      if (found === undefined) continue
+    const find = ({ awsSts, front }: UsedAwsSts) => unfitSessionName(awsSts, front.server)
+    for (const { config, front, at, found, isHere } of foundBehind(resource, self, cluster, find)) {
       const named = authConfigNamed(config)
-      const isHere = isCaller(front, self)
       const tokens = `tokens of ${isHere ? 'the embedded server' : nameText(front.caller)}`
       const problem = found.isLacking ? `which ${tokens} lack` : `which is not a string in ${tokens}`
       const detail = `sessionNameClaim of ${nameText(named)} is ${shortQuote(found.claim)}, ${problem}: every call fails; ${sessionRemedy(front.server)}`
       yield relatedTo(
-        about(advice(at, detail), 'foreign session name', config),
+        about(advice(at, detail), 'foreign session name', config, ...(isHere ? [] : [front.caller.name])),
         [
           end(named, AUTH_CONFIG.spec.awsSts.sessionNameClaim, 'asks for the claim'),
           ...(isHere ? [] : [issuingEnd(front, 'issues the tokens')]),
         ],
         () => [foreignSessionCause(config)],
       )
-      if (!isHere) return
     }
   },
   examples: {

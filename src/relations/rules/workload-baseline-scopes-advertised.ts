@@ -1,14 +1,17 @@
 import {
   aboutEach,
   advice,
+  type Cluster,
   defineRule,
   end,
-  isAbsent,
   namesText,
   nameText,
+  oncePerCluster,
   relatedTo,
   shortQuote,
 } from '../../rule/index.ts'
+import { advertisedScopes } from '../../kinds/embedded-auth-server/advertised-scopes.ts'
+import type { Server } from '../../kinds/embedded-auth-server/effective.ts'
 import { MCPExternalAuthConfig, MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
 import {
   AUTH_CONFIG,
@@ -20,21 +23,26 @@ import {
   WORKLOAD,
 } from '../index.ts'
 
-const DEFAULT_SCOPES = ['openid', 'profile', 'email', 'offline_access']
-
 const ID = 'workload-baseline-scopes-advertised'
 const SCOPES = WORKLOAD.spec.oidcConfigRef.scopes
 
 /** The first scopes of `baselineClientScopes` that the workload does not advertise, quoted. */
-function missingIn({ workload, server }: HeldServer): string[] {
+function missingIn({ workload, server }: HeldServer, cluster: Cluster): string[] {
   const reference = workload.spec?.oidcConfigRef
-  if (reference === undefined) return []
-  const given = isAbsent(reference, 'scopes') ? [] : reference.scopes
-  if (given === undefined || given.includes(undefined)) return []
-  const advertised = new Set<string | undefined>(given.length === 0 ? DEFAULT_SCOPES : given)
-  const missing = (server.baselineClientScopes ?? []).filter((scope) => !advertised.has(scope))
-  return missing.slice(0, 3).map((scope) => shortQuote(scope ?? ''))
+  const given = reference && advertisedScopes(reference)
+  if (given === undefined) return []
+  const advertised = new Set<string | undefined>(given)
+  const missing: string[] = []
+  // Ends early: one server may have many scopes, and many workloads that name it.
+  for (const scope of baselineOf(server, cluster)) {
+    if (advertised.has(scope)) continue
+    missing.push(shortQuote(scope ?? ''))
+    if (missing.length === 3) break
+  }
+  return missing
 }
+
+const baselineOf = oncePerCluster((server: Server) => new Set(server.baselineClientScopes))
 
 /** A proxy that advertises these scopes of the server `example`. */
 const advertising = (...scopes: string[]) => ({
@@ -74,7 +82,7 @@ export const workloadBaselineScopesAdvertised = defineRule({
   sources: ['decision 3'],
   *check(resource, { cluster, self }) {
     const lacking = heldServersOf(resource, self, cluster).flatMap((held) => {
-      const missing = missingIn(held)
+      const missing = missingIn(held, cluster)
       return missing.length === 0 ? [] : [{ ...held, missing }]
     })
     if (self.kind === 'MCPExternalAuthConfig') {
