@@ -1445,6 +1445,7 @@ t.test('notes leave the exit code alone', async (t) => {
     [[], 0, { REGION: 'nowhere' }],
     [['--strict'], 1],
     [['--env'], 1, { REGION: 'nowhere' }],
+    [['--env'], 0, { REGION: 'no\nwhere' }],
     [['--env', '--set', 'REGION=eu-west-1'], 0, { REGION: 'nowhere' }],
     [[], 1, { VMCP_STRICT: 'true' }],
     [[], 1, { VMCP_SET: 'A=b;REGION=a=b' }],
@@ -1555,6 +1556,7 @@ t.test('wrong usage', async (t) => {
     [['check', '--strict=yes', 'a'], '--strict takes no value'],
     [['check', '--set', 'REGION', 'a'], "--set: 'REGION' is not NAME=VALUE"],
     [['check', '--set', '=x', 'a'], "--set: '=x' is not NAME=VALUE"],
+    [['check', '--set', 'A=x\ny', 'a'], '--set: the value of A has several lines: give one line'],
     [
       ['check', '--severity', 'schema-pattern', 'a'],
       "--severity: 'schema-pattern' is not ID[:PATH]=error|warning|advice|off[@NAMESPACE,...]",

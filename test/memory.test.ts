@@ -172,7 +172,7 @@ t.test('who has no client certificate is refused before any of the body is read'
       isStopping: () => false,
     },
     pair,
-    { tls: {}, gate: () => 'a client certificate is required' },
+    { tls: {}, gate: () => 'a client certificate is required', changedAt: () => -Infinity },
   )
   await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(() => app.close())

@@ -67,7 +67,11 @@ interface Answer {
   error?: string
 }
 
-function server(settings: Partial<Settings> = {}, state?: ClusterState) {
+function server(
+  settings: Partial<Settings> = {},
+  state?: ClusterState,
+  clients?: Parameters<typeof buildWebhook>[2],
+) {
   const log: string[] = []
   const stream = new Writable({
     write: (chunk, _encoding, done) => {
@@ -91,7 +95,7 @@ function server(settings: Partial<Settings> = {}, state?: ClusterState) {
     bodies: new Bodies(64 * 2 ** 20),
     isStopping: () => false,
   }
-  return { app: buildWebhook(parts, pair), probes: buildProbes(parts, () => undefined), log }
+  return { app: buildWebhook(parts, pair, clients), probes: buildProbes(parts, () => undefined), log }
 }
 
 async function send(
@@ -653,6 +657,32 @@ const HEAVY: readonly (readonly [
   ],
   ['50,000 stored errors and one more change', () => ownKeys('a'), true, () => ownKeys('b')],
 ]
+
+t.test('a connection from before other CAs of clients gets one answer more', async (t) => {
+  let changedAt = -Infinity
+  const clients = { tls: {}, gate: () => undefined, changedAt: () => changedAt }
+  const { app } = server({}, undefined, clients)
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const agent = new Agent({ ca: pair.ca, keepAlive: true, maxSockets: 1 })
+  t.teardown(() => (agent.destroy(), app.close()))
+  const ask = async () => {
+    const sent = httpsRequest(url, { agent, signal: AbortSignal.timeout(8_000) }).end()
+    const answer = await new Promise<IncomingMessage>((resolve, reject) =>
+      sent.on('response', resolve).on('error', reject),
+    )
+    await textOf(answer)
+    return [sent.socket?.localPort, answer.headers.connection]
+  }
+  const [port] = await ask()
+  t.strictSame(await ask(), [port, 'keep-alive'])
+  changedAt = performance.now()
+  t.strictSame(await ask(), [port, 'close'])
+  t.equal((await ask())[1], 'close', 'a handshake that may have begun before')
+  changedAt -= 60_000
+  const [next] = await ask()
+  t.not(next, port)
+  t.strictSame(await ask(), [next, 'keep-alive'])
+})
 
 t.test('over TLS, one request after the other: whatever came before, the next one is served', async (t) => {
   const { url, ca, stop } = await startServer()

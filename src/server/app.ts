@@ -74,12 +74,17 @@ const CIPHERS = [
 export const secureOptions = ({ certificate, key }: ServingPair) =>
   ({ cert: certificate, key, minVersion: 'TLSv1.2', ciphers: CIPHERS }) as const
 
+/** Which clients are answered. */
+interface Clients {
+  readonly tls: object
+  /** Why a request on the connection is refused; undefined when it is accepted. */
+  readonly gate: (socket: Socket) => string | undefined
+  /** When the CAs of client certificates changed last, by `performance.now()`. */
+  readonly changedAt: () => number
+}
+
 /** The webhook: POST /validate and /mutate over HTTPS. Fastify validates no body: its Ajv would change it. */
-export function buildWebhook(
-  parts: Parts,
-  pair: ServingPair,
-  clients?: { readonly tls: object; readonly gate: (socket: Socket) => string | undefined },
-): FastifyInstance {
+export function buildWebhook(parts: Parts, pair: ServingPair, clients?: Clients): FastifyInstance {
   const app = fastify({
     https: {
       ...secureOptions(pair),
@@ -93,9 +98,14 @@ export function buildWebhook(
   }) as unknown as FastifyInstance
   boundConnections(app.server, (address, port) => parts.bodies.isHeld(address, port))
   if (clients !== undefined) {
+    const openedAt = new WeakMap<Socket, number>()
+    app.server.on('secureConnection', (socket: Socket) => openedAt.set(socket, performance.now()))
     let lastProblem: string | undefined
     app.addHook('onRequest', (request, reply, done) => {
-      const problem = clients.gate(request.raw.socket)
+      const { socket } = request.raw
+      // Its handshake may have been by the CAs before, so this is its last request.
+      if ((openedAt.get(socket) ?? 0) < clients.changedAt() + HANDSHAKE) reply.header('connection', 'close')
+      const problem = clients.gate(socket)
       if (problem !== undefined && problem !== lastProblem)
         parts.logger.warn({ problem }, 'refusing a client')
       lastProblem = problem

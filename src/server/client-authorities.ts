@@ -14,6 +14,7 @@ export class ClientAuthorities {
   readonly #logger: Pick<Logger, 'info' | 'error'>
   #ca = ''
   #problem: string | undefined
+  #changedAt = -Infinity
 
   private constructor(file: string, logger: Pick<Logger, 'info' | 'error'>) {
     this.#file = file
@@ -36,6 +37,11 @@ export class ClientAuthorities {
     return clientTlsOptions({ ca: this.#ca, subjects: [] })
   }
 
+  /** When the CAs changed last, by `performance.now()`; before the first change, -Infinity. */
+  get changedAt(): number {
+    return this.#changedAt
+  }
+
   /** Keeps reading the file until the signal aborts; calls `onChange` when the CAs have changed. Never rejects. */
   keepReading(signal: AbortSignal, onChange: () => void): Promise<void> {
     return keepChecking(() => this.check(), signal, onChange)
@@ -46,7 +52,10 @@ export class ClientAuthorities {
     try {
       const isOther = await this.#read()
       this.#problem = undefined
-      if (isOther) this.#logger.info({ file: this.#file }, 'client certificates: other CAs are in use')
+      if (isOther) {
+        this.#changedAt = performance.now()
+        this.#logger.info({ file: this.#file }, 'client certificates: other CAs are in use')
+      }
       return isOther
     } catch (error) {
       const problem = errorMessage(error)

@@ -182,7 +182,9 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   const probes = buildProbes(parts, whyNotReady)
   const probeUrl = `http://${await listen(probes, configuration, 'probe-port')}`
   let pair = await answers?.first()
-  const webhook = pair && buildWebhook(parts, pair, clients && { tls: clients.tls, gate })
+  const webhook =
+    pair &&
+    buildWebhook(parts, pair, clients && { tls: clients.tls, gate, changedAt: () => clients.changedAt })
   const serveLatest = () => {
     const server = webhook?.server as TlsServer | undefined
     if (pair !== undefined) server?.setSecureContext({ ...secureOptions(pair), ...clients?.tls })
@@ -195,7 +197,7 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   if (webhook !== undefined)
     void clients?.keepReading(ended.signal, () => {
       serveLatest()
-      // Open connections keep the outcome of their handshake, which was by the CAs before.
+      // Open connections keep the outcome of their handshake, which was by the CAs before: busy ones get one more answer.
       webhook.server.closeIdleConnections()
     })
   const url = webhook && `https://${await listen(webhook, configuration, 'port')}`

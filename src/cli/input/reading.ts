@@ -14,6 +14,8 @@ const values: Flag<ReadonlyMap<string, string>> = {
   read: (written, before) => {
     const equals = written.indexOf('=')
     if (equals < 1) throw new Error(`'${written}' is not NAME=VALUE`)
+    if (written.includes('\n'))
+      throw new Error(`the value of ${written.slice(0, equals)} has several lines: give one line`)
     return new Map([...before, [written.slice(0, equals), written.slice(equals + 1)]])
   },
 }
