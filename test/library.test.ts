@@ -195,5 +195,8 @@ t.test('wrong options throw, objects never do', async (t) => {
   const { findings } = judge([
     { apiVersion: API, kind: 'MCPGroup', metadata: { name: nested(100_000), namespace: cycle }, spec: {} },
   ])
-  t.ok(findings.some(({ id }) => id === 'object-judged-whole'), 'in place of a name')
+  t.ok(
+    findings.some(({ id }) => id === 'object-judged-whole'),
+    'in place of a name',
+  )
 })
