@@ -6,6 +6,8 @@ import { rootCertificates } from 'node:tls'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { audit } from '../src/cli/commands/audit.ts'
+import { access } from '../src/cli/commands/access.ts'
+import { steps } from '../src/cli/commands/steps.ts'
 import { check } from '../src/cli/commands/check.ts'
 import { doctor } from '../src/cli/commands/doctor.ts'
 import { accessTo, type LiveCluster, readCluster } from '../src/cli/input/live/index.ts'
@@ -32,7 +34,8 @@ t.teardown(() => rmSync(folder, { recursive: true }))
 
 const FORBIDDEN = `mcpgroups.${DEFAULT_API_GROUP} is forbidden: User "ann" cannot list resource "mcpgroups"`
 
-const AWS = `apiVersion: ${DEFAULT_API_GROUP}/v1beta1
+const API = `${DEFAULT_API_GROUP}/v1beta1`
+const AWS = `apiVersion: ${API}
 kind: MCPExternalAuthConfig
 metadata: { name: a }
 spec: { type: awsSts, awsSts: { region: eu-central-1, fallbackRoleArn: 'arn:aws:iam::123456789012:role/a' } }
@@ -498,6 +501,35 @@ const manifest = (kind: string, name: string, spec: object, namespace?: string) 
   kind,
   metadata: { name, ...(namespace !== undefined && { namespace }) },
   spec,
+})
+
+t.test('a stored object that nests as deep as an API server takes ends no command', async (t) => {
+  const deep = `${'{"a":'.repeat(9_990)}1${'}'.repeat(9_990)}`
+  const spec = `{"image":"jira","groupRef":{"name":"tools"},"podTemplateSpec":${deep}}`
+  const item = `{"metadata":{"name":"deep","namespace":"one","managedFields":[${deep}]},"spec":${spec}}`
+  const { kubeconfig } = await fakeApiServer(t, '/mcpservers', {
+    lists: [
+      (response) =>
+        response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(`{"kind":"List","metadata":{"resourceVersion":"1"},"items":[${item}]}`),
+    ],
+  })
+  const file = join(folder, 'group.yaml')
+  writeFileSync(file, JSON.stringify({ ...group('tools', 'one'), kind: 'MCPGroup', apiVersion: API }))
+  const partly = `cluster: cannot read: MCPServer 'deep' in namespace 'one': fields that nest over 1000 levels deep; judged without them`
+  for (const [command, files, found] of [
+    [audit, [], /spec\.groupRef\.name: Not found: "tools"/],
+    [check, ['--cluster', file], /1 resource in 1 file, beside 1 resource/],
+    [plan, ['--cluster', file], /./],
+    [access, ['--cluster', file], /nothing decides access/],
+    [steps, ['--cluster', file], /./],
+  ] as const) {
+    const { status, stdout, stderr } = await runHere(t, command.run, ['--kubeconfig', kubeconfig, ...files])
+    t.equal(status, 3, command.name)
+    t.match(stderr, partly, command.name)
+    t.match(stdout + stderr, found, command.name)
+  }
 })
 
 t.test('exemptions and ignores that excuse nothing', async (t) => {

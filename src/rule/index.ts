@@ -85,6 +85,7 @@ export {
 } from './path.ts'
 export { certificateBlocks } from './pem.ts'
 export {
+  DEEPEST,
   type Given,
   isAbsent,
   isNestedOver,
@@ -92,6 +93,7 @@ export {
   metadataOf,
   type Resource,
   setOwn,
+  withoutDeepFields,
 } from './resource.ts'
 export {
   type Context,

@@ -55,6 +55,21 @@ export function isNestedOver(value: unknown, most: number): boolean {
   return false
 }
 
+/** The most levels of lists and objects in an object that is judged; an API server stores up to 10,000. */
+export const DEEPEST = 1_000
+
+/**
+ * The part of a stored object, such as its spec, in which fields with over DEEPEST levels are undefined: rules take them
+ * as not known. An API server stores such fields only where it keeps any content, such as `podTemplateSpec`.
+ */
+export function withoutDeepFields(part: unknown): unknown {
+  if (!isObject(part) || !isNestedOver(part, DEEPEST)) return part
+  const isDeep = (value: unknown) => isNestedOver(value, DEEPEST - 1)
+  return Object.fromEntries(
+    Object.entries(part).map(([field, value]) => [field, isDeep(value) ? undefined : value]),
+  )
+}
+
 /** Sets an own property. Plain assignment to `__proto__` would change the prototype. */
 export function setOwn(holder: object, key: string | number, value: unknown): void {
   if (key === '__proto__')

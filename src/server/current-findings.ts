@@ -3,13 +3,13 @@ import { type Judge, READ_BY_REVIEWS, type Verdict } from '../engine/index.ts'
 import { KINDS } from '../kinds/index.ts'
 import {
   type Finding,
-  isNestedOver,
   isObject,
   metadataOf,
   nameKey,
   objectKey,
   type ObjectName,
   type Resource,
+  withoutDeepFields,
 } from '../rule/index.ts'
 import { shape } from '../shape/index.ts'
 import type { ClusterState } from '../state/index.ts'
@@ -301,21 +301,6 @@ const findingsOf = ({ errors, warnings }: Verdict): readonly Finding[] =>
   [...errors, ...warnings].filter(
     ({ error: { dependsOn = [] } }) => !dependsOn.some(({ kind }) => READ_BY_REVIEWS.has(kind)),
   )
-
-/** The most levels of lists and objects in an object that is judged; an API server stores up to 10,000. */
-const DEEPEST = 1_000
-
-/**
- * A spec or status in which fields with too many levels are undefined, which rules take as not known. An API server
- * stores such fields only where it keeps any content, such as `podTemplateSpec`.
- */
-function withoutDeepFields(part: unknown): unknown {
-  if (!isObject(part) || !isNestedOver(part, DEEPEST)) return part
-  const isDeep = (value: unknown) => isNestedOver(value, DEEPEST - 1)
-  return Object.fromEntries(
-    Object.entries(part).map(([field, value]) => [field, isDeep(value) ? undefined : value]),
-  )
-}
 
 /** The object with only those metadata that rules read: name, version, and annotations of the API group. */
 function withReadMetadata(object: unknown, group: string): unknown {

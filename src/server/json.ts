@@ -1,3 +1,5 @@
+import { DEEPEST } from '../rule/index.ts'
+
 /** Thrown for a body that an API server cannot have sent; the message is for the client. */
 export class BodyError extends Error {}
 
@@ -8,7 +10,6 @@ export interface Body {
   readonly nulls: number
 }
 
-const DEEPEST = 1_000
 /**
  * The most bytes of one object: an API server does not accept longer requests (`MaxRequestBodyBytes` of
  * k8s.io/apiserver/pkg/server, 3 MiB), and etcd stores half of that by default.

@@ -5,7 +5,14 @@ import { CONFIGURATION_FLAG, JUDGING_FLAGS } from '../../configuration/judging.t
 import { KINDS } from '../../kinds/index.ts'
 import type { Kind } from '../../kinds/kind.ts'
 import { ClusterState } from '../../state/index.ts'
-import { causeText, type Finding, isObject, shownPath } from '../../rule/index.ts'
+import {
+  causeText,
+  DEEPEST,
+  type Finding,
+  isNestedOver,
+  isObject,
+  shownPath,
+} from '../../rule/index.ts'
 import { type Judge, type Submission } from '../../engine/index.ts'
 import { defineCommand, type Invocation, UNREAD } from '../define-command.ts'
 import { type CollectionDeletion, entryOf, type Write } from '../input/audit-log.ts'
@@ -72,6 +79,7 @@ async function judgeLogs({ flags, names }: Invocation<typeof FLAGS>): Promise<nu
 
 const NOT_AN_EVENT = 'not an audit event: the log has an event of audit.k8s.io/v1 as JSON on each line'
 const MOST_UNREAD = 5
+const TOO_DEEP = `of objects that nest over ${DEEPEST} levels deep, which the webhook refuses`
 const LEFT_OUT = 'in namespaces that the configuration leaves out'
 
 const linesOf = (name: string) =>
@@ -131,10 +139,13 @@ class Replay {
     if (kind === undefined) return
     const before = this.#state.object(kind.kind, write.namespace, write.name)
     if (this.#judge.leavesOut(write.namespace)) this.#countLacking(LEFT_OUT)
+    else if (isNestedOver(write.object, DEEPEST)) this.#countLacking(TOO_DEEP)
     else this.#judgeOrCount(kind, write, before)
     // Removes a deleted object from the state here. A later update in the log that removes its last finalizer must not
     // store the object again.
-    if (write.verb === 'delete' || write.object === undefined || isBeingDeleted(write.object))
+    const isGone = write.verb === 'delete' || write.object === undefined || isBeingDeleted(write.object)
+    // As much as the webhook would know of an object that nests too deep: nothing.
+    if (isGone || isNestedOver(write.object, DEEPEST))
       this.#state.remove(kind.kind, write.namespace, write.name)
     else this.#state.put(kind, write.object, write.namespace)
   }

@@ -10,7 +10,17 @@ import {
   secretFacts,
 } from '../../../relations/index.ts'
 import type { Kind } from '../../../kinds/kind.ts'
-import { compareText, errorMessage, isObject, metadataOf, type Resource } from '../../../rule/index.ts'
+import {
+  compareText,
+  DEEPEST,
+  errorMessage,
+  isNestedOver,
+  isObject,
+  metadataOf,
+  type Resource,
+  setOwn,
+  withoutDeepFields,
+} from '../../../rule/index.ts'
 import type { Environment } from '../../../configuration/flags.ts'
 import { accessTo, ANSWER_TIMEOUT_MS, type ClusterChoice, serverUrl } from './access.ts'
 import { Failures, forEachConcurrently, retryRefused } from './requests.ts'
@@ -162,7 +172,7 @@ async function readLists(connection: ClusterConnection, namespaces: readonly str
       const listed = await retryRefused(() => connection.list(kind, namespace, gaveUp.signal))
       answered = true
       if (listed === undefined) absent.add(kind)
-      for (const value of listed ?? []) objects.push(...toLiveObjects(kind, value))
+      for (const value of listed ?? []) objects.push(...toLiveObjects(kind, value, failures))
       known.add(keyOf(kind.kind, namespace))
     } catch (error) {
       answered ||= error instanceof StatusError
@@ -189,10 +199,17 @@ const keyOf = (kind: string, namespace: string | undefined) => `${kind}/${namesp
 const describePart = ({ kind: { kind }, namespace }: Part) =>
   namespace === undefined ? kind : `${kind} in namespace '${namespace}'`
 
-function toLiveObjects(kind: Kind, value: unknown): LiveObject[] {
+function toLiveObjects(kind: Kind, value: unknown, failures: Failures): LiveObject[] {
   const { namespace, name } = metadataOf(value)
   if (!isObject(value) || typeof namespace !== 'string' || typeof name !== 'string') return []
-  return [{ kind, namespace, name, value }]
+  if (!isNestedOver(value, DEEPEST)) return [{ kind, namespace, name, value }]
+  failures.add(
+    `${kind.kind} '${name}' in namespace '${namespace}'`,
+    `fields that nest over ${DEEPEST} levels deep; judged without them`,
+  )
+  const kept: Record<string, unknown> = {}
+  for (const [field, part] of Object.entries(value)) setOwn(kept, field, withoutDeepFields(part))
+  return [{ kind, namespace, name, value: kept }]
 }
 
 type Lists = Awaited<ReturnType<typeof readLists>>
