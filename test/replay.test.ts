@@ -83,6 +83,12 @@ const listOf = (...items: object[]) => ({
 const DENIED = 'spec.upstreamInject.providerName'
 
 /** What the log holds, the exit code, and what is printed. */
+/** The creation of an object whose spec nests 9,990 levels deep, which JSON.stringify does not write. */
+const DEEP = JSON.stringify(event('create', 'a', 'deep')).replace(
+  '"deep"',
+  `${'{"a":'.repeat(9_990)}1${'}'.repeat(9_990)}`,
+)
+
 const ROWS: [title: string, log: unknown[], status: number, stdout: RegExp[], stderr?: RegExp][] = [
   ['nothing', [], 0, [/^0 writes judged: 0 would have been denied, 0 admitted with a warning\n$/]],
   ['a good object', [event('create', 'a', GOOD)], 0, [/^1 write judged: 0 would/]],
@@ -224,6 +230,12 @@ const ROWS: [title: string, log: unknown[], status: number, stdout: RegExp[], st
     [event('create', 'a', undefined, { annotations: { 'audit.k8s.io/truncated': 'true' } })],
     0,
     [/1 not judged: shortened by the API server/],
+  ],
+  [
+    'an object that nests as deep as an API server takes, and the next',
+    [DEEP, event('create', 'b', GOOD)],
+    0,
+    [/^1 write judged/, /1 not judged: of objects that nest over 1000 levels deep/],
   ],
   [
     'other lines',
