@@ -147,9 +147,8 @@ const nameOfFlag = (flag: string) => flag.replace(/=.*/, '')
 
 /**
  * The environment of the child processes: the PATH and a home folder of their own; no proxy, no ETCD_ and KUBE
- * variables. Go programs collect no garbage
- * below 1 GiB (GOGC and GOMEMLIMIT), because they live for seconds and the collector took a third of the CPU time of
- * their start.
+ * variables. Go programs collect no garbage below 1 GiB (GOGC and GOMEMLIMIT), because they live for seconds and the
+ * collector took a third of the CPU time of their start.
  */
 export function environment(folder: string): NodeJS.ProcessEnv {
   return {
