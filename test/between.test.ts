@@ -38,7 +38,7 @@ interface Response {
   }
 }
 
-/** The webhook beside objects that a map holds in the place of an API server. */
+/** The webhook with a map of objects in place of an API server. */
 async function webhook() {
   const stored = new Map<string, object>()
   const keyOf = (kind: string, namespace: string, name: string) => `${kind}/${namespace}/${name}`

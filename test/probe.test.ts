@@ -1175,7 +1175,6 @@ t.test('docs/probe.md shows what probe prints', async (t) => {
   const [, shown] = /```console\n\$ vmcp-admission probe login.yaml\n([^]*?)```/.exec(page) ?? []
   const provider = await withGood(t, { ...plain, issuer: (url) => `${url}/` })
   writeFileSync(join(folder, 'login.yaml'), manifests.replaceAll('49400', String(provider.port)))
-  // The width of a terminal of 100 columns.
   const environment = { COLUMNS: '100', VMCP_OUTPUT: 'human' }
   const { stdout } = await run(['login.yaml'], environment)
   t.equal(stdout.replaceAll(String(provider.port), '49400'), shown)

@@ -126,7 +126,7 @@ export async function firstInstall(t: Test, stage: Stage): Promise<void> {
 }
 
 /**
- * Commits the changes of `e2e/commits.test.ts`; the client must be stuck exactly where the model of it in that test is.
+ * Commits the changes of `e2e/commits.test.ts`. The client must get stuck at the same changes as its model in that test.
  */
 export async function bothEnds(t: Test, stage: Stage, client: 'argo' | 'flux'): Promise<void> {
   const rows = CHANGES.map((change, i) => ({

@@ -21,7 +21,7 @@ import { waitFor } from './wait-for.ts'
 /** The descriptions of the objects of a kind, by name. */
 type Shown = ReadonlyMap<string, string>
 
-/** An informer with the MCPGroups that it has passed on. */
+/** The informers of a connection, and the MCPGroups that they have passed on. */
 interface Cache {
   readonly connection: ClusterConnection
   readonly informers: Informers

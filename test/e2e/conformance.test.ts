@@ -14,7 +14,7 @@ const ASKED = comparedReleases(['0.26', '0.44', '0.63'])
 await withApiServer(root, async (t, api) => {
   t.equal(ASKED.length, 3)
   const recorded = recordedRefusals()
-  // Worlds that were added after the recording are left out.
+  // Objects that were added after the recording are left out.
   const known = worlds().filter(({ id }) => recorded.has(id))
   t.ok(known.length > 1_000, `${known.length} worlds are recorded`)
   const asked = new Set(ASKED.map(({ version }) => minorOf(version)))

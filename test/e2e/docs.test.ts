@@ -68,11 +68,10 @@ const ELSEWHERE: readonly (readonly [command: RegExp, where: string])[] = [
   [/^mkdir -p \/etc\/kubernetes/, 'test/e2e/static-policies.test.ts, in a folder of its own'],
 ]
 
-/**
- * Sections that expect a cluster without the webhook, and sections after which no other section can use the cluster.
- */
+/** Sections that expect a cluster without the webhook. */
 const WITHOUT =
   /^README\.md#Install it$|^docs\/install\.md#(With Helm|Certificates)$|^docs\/(policies|webhook-configurations)\.md#/
+/** Sections after which no other section can use the cluster. */
 const SPOILS =
   /^README|^docs\/(install\.md#(Certificates|Break glass|Uninstall)|policies\.md|webhook-configurations\.md)|#uninstall$/
 

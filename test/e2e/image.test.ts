@@ -318,7 +318,7 @@ async function asPod(t: Test, api: ApiServer, folder: string): Promise<void> {
       const forced = recipe('check.yaml').replace(hook, 'kustomize.toolkit.fluxcd.io/force: enabled')
       writeFileSync(join(app, 'check/check.yaml'), forced)
       writeFileSync(join(app, 'check/kustomization.yaml'), recipe('apps/vmcp/check/kustomization.yaml'))
-      // Flux builds kustomizations with this setting.
+      // Flux builds kustomizations without load restrictions too.
       const build = () =>
         kubectl(api, ['kustomize', '--load-restrictor=LoadRestrictionsNone', join(app, 'check')])
       const names: string[] = []

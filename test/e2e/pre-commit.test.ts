@@ -13,7 +13,7 @@ const AUTHOR = ['-c', 'user.name=a', '-c', 'user.email=a@example.com']
 
 const folder = mkdtempSync(join(tmpdir(), 'vmcp-pre-commit-'))
 root.teardown(() => rmSync(folder, { recursive: true, force: true }))
-// npm installs the development dependencies, from its cache if possible.
+// Minutes, because npm installs the development dependencies, possibly without a cache.
 root.setTimeout(900_000)
 
 const isThere = spawnSync('pre-commit', ['--version']).error === undefined

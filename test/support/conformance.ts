@@ -31,7 +31,7 @@ export function releasesLike(minor: string): string {
 export const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.')
 
 /**
- * The recorded verdicts, one line for each world: which releases' CRDs refuse it, and why the newest operator refuses
+ * The recorded verdicts, one line for each object: which releases' CRDs refuse it, and why the newest operator refuses
  * it.
  */
 export const RECORDED = {
@@ -48,7 +48,7 @@ const recorded = <T extends { readonly id: string }>(file: URL): Map<string, T> 
       .map((row) => [row.id, row]),
   )
 
-/** By id of a world: the releases whose CRDs refuse it. */
+/** By id of an object: the releases whose CRDs refuse the object. */
 export const recordedRefusals = (): ReadonlyMap<string, readonly string[]> =>
   new Map(
     [...recorded<{ id: string; refusedBy: string[] }>(RECORDED.crds)].map(([id, { refusedBy }]) => [
@@ -57,13 +57,13 @@ export const recordedRefusals = (): ReadonlyMap<string, readonly string[]> =>
     ]),
   )
 
-/** The ids of the errors and warnings that the product reports for a world. */
+/** The ids of the errors and warnings that the product reports for an object. */
 interface Ours {
   readonly errors: readonly string[]
   readonly warnings: readonly string[]
 }
 
-/** A world with all verdicts on it; the keys of `known` are releases. */
+/** An object with all verdicts on it; the keys of `known` are releases. */
 interface Judged extends World {
   readonly refusedBy: readonly string[]
   readonly known: ReadonlyMap<string, Ours>
@@ -72,7 +72,7 @@ interface Judged extends World {
   readonly operator: readonly string[] | undefined
 }
 
-/** The recorded worlds, with the current verdicts of the product. */
+/** The objects with recorded verdicts, each with the current verdicts of the product. */
 function judgedWorlds(releases: readonly KnownRelease[]): readonly Judged[] {
   const crds = recordedRefusals()
   const operator = recorded<{ id: string; refusals: string[] }>(RECORDED.operator)
@@ -97,7 +97,7 @@ export const NEWEST = minorOf(comparedReleases().at(-1)?.version ?? '')
 
 const releases = new Map<string, Release>()
 
-/** The release as `--release` would load it; the same object for all worlds, because it is slow to make. */
+/** The release as `--release` would load it; one instance for all objects, because it is slow to make. */
 function releaseOf({ version, schemas }: KnownRelease): Release {
   const made = releases.get(version) ?? {
     name: `operator release ${minorOf(version)}`,
@@ -211,7 +211,7 @@ function countsOf(release: string, all: readonly Judged[]): Counts {
   }
 }
 
-/** The first field that the newest CRD refuses in each world without an error of the product. */
+/** By field: the objects that the newest CRD refuses there first, and about which the product has no error. */
 function refusedFields(all: readonly Judged[]): Group[] {
   const schemas = comparedReleases().at(-1)?.schemas ?? {}
   const silent = all.filter(

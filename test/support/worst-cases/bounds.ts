@@ -3,7 +3,7 @@ import type { Result } from './candidate.ts'
 
 /** The most budget units that judging the submitted and the stored object may spend together. */
 const MOST_UNITS = 2 * JUDGEMENT
-/** The most bytes by which judging a candidate may raise the memory of the process. */
+/** The most bytes by which judging an object may raise the memory of the process. */
 const MOST_BYTES = 64e6
 /**
  * The most executed blocks of code for each budget unit spent, and for each byte of the submitted and the stored

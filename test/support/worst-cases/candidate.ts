@@ -1,4 +1,4 @@
-/** An object to submit, with its stored state and the other objects of the namespace. */
+/** An object to judge, with its stored state and the other objects of the namespace. */
 export interface Candidate {
   readonly object: Resource
   /** The stored object that an update replaces; undefined for a creation. */
@@ -20,7 +20,8 @@ export const bytesOf = (object: Resource | undefined): number =>
   object === undefined ? 0 : Buffer.byteLength(JSON.stringify(object))
 
 /**
- * What judging a candidate cost: /mutate, /validate and judging it once stored, of which each figure is the largest.
+ * What judging an object cost. It is judged three times (by /mutate, by /validate, and as a stored object); each figure
+ * is the largest of the three.
  */
 export interface Cost {
   /** Budget units; undefined when none were counted. */
@@ -39,7 +40,7 @@ export interface Cost {
   readonly failures: readonly string[]
 }
 
-/** How judging a candidate ended. */
+/** How judging an object ended. */
 export type Result =
   | ({ readonly ended: 'answered' } & Cost)
   /** The process crashed, such as out of memory or by a stack overflow. */

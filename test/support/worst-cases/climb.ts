@@ -1,17 +1,17 @@
 import type { Random } from './random.ts'
 
-/** A plan that was tried, with its result and score. */
+/** An input that was tried, with its result and score. A plan is a compact description of the input. */
 export interface Tried<Plan, Result> {
   readonly plan: Plan
   readonly result: Result
   readonly bytes: number
-  /** The part of the plan and the code that cost most; the search keeps the worst plan of each place. */
+  /** The part of the input and the code that cost most; the search keeps the most expensive plan of each place. */
   readonly place: string
   readonly score: number
 }
 
 export interface Judged<Plan, Result> extends Tried<Plan, Result> {
-  /** The number of plans tried up to this one. */
+  /** The number of inputs tried up to this one. */
   readonly number: number
 }
 
@@ -37,7 +37,7 @@ interface Place<Plan, Result> {
   densest: Judged<Plan, Result>
 }
 
-/** The smallest size that `density` divides by, because every plan has some fixed bytes. */
+/** The smallest size that `density` divides by, because every input has some fixed bytes. */
 const LEAST_BYTES = 1_000
 
 interface Scored {
@@ -52,8 +52,8 @@ const byScore = (a: Scored, b: Scored): number =>
 const density = ({ score, bytes }: Scored): number => score / Math.max(bytes, LEAST_BYTES)
 
 /**
- * Hill climbing for the plans that cost most: changes the worst plan of each place again and again. With the same seed,
- * and a measure that is the same on every machine, it tries the same plans.
+ * Hill climbing for the most expensive inputs: changes the worst plan of each place again and again. With the same
+ * seed, and a measure that is the same on every machine, it tries the same plans.
  */
 export class Climb<Plan, Result> {
   readonly #random: Random

@@ -1,4 +1,6 @@
-/** Plans for runs of the CLI: arguments, the old and the new folder of files, and messages of an editor. */
+/**
+ * Compact descriptions of runs of the CLI: arguments, the old and the new folder of files, and messages of an editor.
+ */
 
 import { COMMANDS } from '../../../src/cli/commands.ts'
 import type { Plan } from './genes.ts'

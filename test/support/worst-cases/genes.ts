@@ -1,4 +1,7 @@
-/** Compact plans of objects: a repeated part is written once, with its count, and rendered to an object of any size. */
+/**
+ * Compact descriptions of objects: a repeated part is written once, with its count, and rendered to an object of any
+ * size.
+ */
 
 import { kindNamed } from '../../../src/kinds/index.ts'
 import type { SchemaTree } from '../../../src/kinds/schema-tree.ts'
@@ -46,7 +49,7 @@ interface Change {
   readonly isReversed: boolean
 }
 
-/** The plan of a candidate. */
+/** A compact description of an object to judge, with its stored state and other objects. */
 export interface Plan {
   readonly object: Resource
   readonly body: Gene
@@ -70,7 +73,7 @@ const GROWN: Readonly<Record<string, ((random: Random) => Text) | undefined>> = 
   entitiesJson: entitiesText,
 }
 
-/** The gene from which `rendered` makes the value again. */
+/** The compact description of a value. */
 function geneOf(value: unknown, node: SchemaTree | undefined): Gene {
   if (node?.enum !== undefined) return { is: 'value', value }
   if (typeof value === 'string') return { is: 'text', text: textOf(value) }
@@ -88,7 +91,7 @@ function geneOf(value: unknown, node: SchemaTree | undefined): Gene {
   return { is: 'object', fields: Object.fromEntries(fields) }
 }
 
-/** The plan that renders to these resources: their spec, status, annotations and labels. */
+/** The compact description of these resources: their spec, status, annotations and labels. */
 export function planOf(
   object: Resource,
   { old, others = [] }: { readonly old?: Resource | undefined; readonly others?: readonly Resource[] } = {},
@@ -122,7 +125,7 @@ interface Rendering extends Place {
   readonly name: string
 }
 
-/** The rendered values of genes without numbers: all items of a list share one value. */
+/** Rendered values of descriptions without numbers: all items of a list share one value. */
 const shared = new WeakMap<Gene, unknown>()
 
 function rendered(gene: Gene, at: Rendering): unknown {
@@ -191,7 +194,7 @@ function resourceOf(resource: Resource, body: Gene, at: Rendering, number?: numb
 
 const isGene = (old: Gene | Change): old is Gene => 'is' in old
 
-/** Renders the candidate of a plan. */
+/** Makes the objects from their description. */
 function render({ object, body, old, others }: Plan): Candidate {
   const at: Rendering = { item: 0, round: 0, name: '' }
   const before =
@@ -212,7 +215,7 @@ function render({ object, body, old, others }: Plan): Candidate {
 /** The most bytes of all other objects together. */
 const MOST_OF_OTHERS = 4_000_000
 
-/** The plan, made smaller until an API server can store its objects; `bytes` counts the object and the stored one. */
+/** The description, reduced until an API server can store its objects; `bytes` counts the object and the stored one. */
 export function fitting(plan: Plan): {
   readonly plan: Plan
   readonly candidate: Candidate
@@ -236,7 +239,7 @@ export function fitting(plan: Plan): {
   }
 }
 
-/** The approximate number of characters to which the gene renders. */
+/** The approximate number of characters of the rendered value. */
 function sizeOf(gene: Gene): number {
   switch (gene.is) {
     case 'value':
@@ -258,7 +261,7 @@ function sizeOf(gene: Gene): number {
 }
 const lengthOf = (text: Text) => text.reduce((sum, piece) => sum + piece.text.length * piece.times, 0)
 
-/** The plan with every count halved. */
+/** The description with every count halved. */
 export function smaller({ body, old, others, object }: Plan): Plan {
   return {
     object,
@@ -293,7 +296,7 @@ const mapFields = (
   fields: Object.fromEntries(Object.entries(gene.fields).map(([name, field]) => [name, change(field, name)])),
 })
 
-/** A part of a plan and its path without list indexes: `spec.awsSts.roleMappings[].matcher`. */
+/** A part of a described object, and its path without list indexes: `spec.awsSts.roleMappings[].matcher`. */
 interface Part {
   readonly path: string
   readonly gene: Gene
@@ -304,7 +307,7 @@ export function* partsOf(gene: Gene, path = ''): Iterable<Part> {
   for (const part of partsDirectlyIn(gene, path)) yield* partsOf(part.gene, part.path)
 }
 
-/** The gene with the part `target` (the same object, not an equal one) changed. */
+/** The description with the part `target` (the same instance, not an equal one) changed. */
 export function replaced(gene: Gene, target: Gene, change: (part: Gene) => Gene): Gene {
   if (gene === target) return change(gene)
   const inner = (part: Gene) => replaced(part, target, change)
@@ -323,7 +326,7 @@ export function replaced(gene: Gene, target: Gene, change: (part: Gene) => Gene)
 /** Whether a key is an annotation that the product reads, so that it must keep its name. */
 const isOurs = (key: Text): boolean => renderText(key, { item: 0, round: 0 }).startsWith('toolhive.')
 
-/** The gene with the unit inserted repeatedly into every text, up to `length` characters in total. */
+/** The description with the unit inserted repeatedly into every text, up to `length` characters in total. */
 export function withStuffedTexts(gene: Gene, unit: string, length: number): Gene {
   const texts = [...partsOf(gene)].filter(({ gene: { is } }) => is === 'text').length
   const each = Math.min(length / Math.max(1, texts), 100_000)
@@ -406,7 +409,7 @@ export const textNames = (gene: Gene, deepest = Infinity): string[] =>
     is === 'text' && path.split('.').length <= deepest ? [/\w*$/.exec(path)?.[0] ?? ''] : [],
   )
 
-/** A plan in which all matchers are one random expression. */
+/** The description of an object in which all matchers are one random expression. */
 export function matcherPlan(
   object: Resource,
   random: Random,
@@ -433,7 +436,7 @@ export function matcherPlan(
 export const IGNORES = 'toolhive.stacklok.dev/vmcp-admission-ignore'
 export const IGNORE_LINE = 'unknown-field: because of this and that'
 
-/** A random variation of the plan; parts of `others` may be copied into it. */
+/** A random variation of the described object; parts of `others` may be copied into it. */
 export function mutatePlan(plan: Plan, random: Random, others: readonly Plan[]): Plan {
   const other = random.pick(others)
   switch (random.below(12)) {
@@ -525,7 +528,7 @@ function partsDirectlyIn(gene: Gene, path: string): readonly Part[] {
   }
 }
 
-/** The large parts of a plan, as text for people. */
+/** The large parts of a described object, as text for people. */
 export function describePlan(plan: Plan): string {
   const found: string[] = []
   for (const { path, gene } of partsOf(plan.body)) {

@@ -1,4 +1,4 @@
-// A process that judges one candidate after the other, each as the server does: /mutate, /validate, and then as a
+// A process that judges one object after the other, each as the server does: for /mutate, for /validate, and then as a
 // stored object.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type Profiler, Session } from 'node:inspector'
@@ -143,7 +143,7 @@ function costOf(candidate: Candidate, blocks: boolean): Cost {
   }
 }
 
-/** Judges the candidate while it samples the stack. */
+/** Judges the object while it samples the stack. */
 function profiled(candidate: Candidate): Answer {
   session.post('Profiler.setSamplingInterval', { interval: 500 })
   session.post('Profiler.start')

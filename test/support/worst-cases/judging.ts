@@ -14,7 +14,7 @@ const EXAMPLE = {
   spec: {},
 }
 
-/** Options for judging a candidate. */
+/** Options for judging an object. */
 export interface Asked extends Omit<Question, 'candidate'> {
   /** Milliseconds of CPU after which the process is killed; the wall-clock limit is ten times as long. */
   readonly limitMs?: number
@@ -24,8 +24,8 @@ export interface Asked extends Omit<Question, 'candidate'> {
 const HEAP = 256
 
 /**
- * A process with the server's heap size that judges one candidate after the other, so that memory left by earlier ones
- * counts too. It is started again after a candidate that crashes it or is killed.
+ * A process with the server's heap size that judges one object after the other, so that memory left by earlier ones
+ * counts too. It is started again after an object that crashes it, or for which it is killed.
  */
 export class Judging {
   #child: ChildProcess | undefined
@@ -36,7 +36,7 @@ export class Judging {
     return result
   }
 
-  /** Profiles judging a candidate; undefined when it does not end within the limit. */
+  /** Profiles judging an object; undefined when it does not end within the limit. */
   async profile(candidate: Candidate, limitMs = 30_000): Promise<Profile | undefined> {
     return (await this.#ask({ candidate, profile: true }, limitMs)).profile
   }

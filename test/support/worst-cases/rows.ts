@@ -1,4 +1,4 @@
-/** Candidates that once crashed or stalled the server, each with the size at which it did. */
+/** Objects that once crashed or stalled the server, each with the size at which it did. */
 
 import type { Candidate, Resource } from './candidate.ts'
 import { resourceOf } from '../review.ts'
@@ -101,7 +101,7 @@ const withPolicies = (inline: object) =>
   })
 
 export interface Row {
-  /** What makes the candidate expensive; N stands for the size. */
+  /** What makes the object expensive; N stands for the size. */
   readonly title: string
   /** The size at which it crashed or stalled the server, in the unit of the title. */
   readonly size: number

@@ -50,15 +50,15 @@ export const MEASURES = {
   memory: { of: ({ peakBytes = 0 }) => peakBytes, enough: 64e6 },
 } as const satisfies Record<string, Measure>
 
-/** A plan of a candidate that was judged. */
+/** An object that was judged, with its description. */
 export type Judged = JudgedPlan<Plan, Result>
 
 /** The number of plans with random matchers among the first plans. */
 const MATCHER_PLANS = 2_000
 
 /**
- * Searches for the candidates that cost most. The first plans are examples of the rules and random objects of the
- * schemas, with longer texts and lists.
+ * Searches for the objects that are most expensive to judge. It begins with the examples of the rules and random
+ * objects of the schemas, with longer texts and lists.
  */
 export class Search extends Climb<Plan, Result> {
   constructor(
@@ -133,7 +133,10 @@ const schemaPlans = (seed: number, wrong: number): Plan[] =>
       .map((resource) => planOf(resource as Resource)),
   )
 
-/** Few plans that together contain the path of every text, list and map of all plans, in creations and in updates. */
+/**
+ * A few of these objects that together contain the path of every text, list and map of all of them, in creations
+ * and in updates.
+ */
 function covering(plans: readonly Plan[]): Plan[] {
   const known = new Set<string>()
   const chosen: Plan[] = []
@@ -153,7 +156,7 @@ const growingPaths = ({ object, body, old }: Plan): string[] =>
     .filter(({ gene: { is } }) => is === 'text' || is === 'list' || is === 'map')
     .map(({ path }) => `${old === undefined ? '' : 'UPDATE '}${object.kind} ${path}`)
 
-/** A list or map of a kind, in plans with any number of items. */
+/** A list or map of a kind, in objects with any number of its items. */
 export interface Growing {
   /** Such as `MCPGroup spec.list, reversed`. */
   readonly title: string
@@ -167,7 +170,7 @@ export interface Growing {
 export const growing = (): Growing[] => growingIn(examplePlans(), schemaPlans(1, 0))
 
 /**
- * Takes each list or map from the plan whose items have most parts; plans of `second` only for those that `first`
+ * Takes each list or map from the object whose items have most parts; objects of `second` only for those that `first`
  * lacks.
  */
 function growingIn(first: readonly Plan[], second: readonly Plan[]): Growing[] {
@@ -204,7 +207,7 @@ function growingIn(first: readonly Plan[], second: readonly Plan[]): Growing[] {
   return made
 }
 
-/** Each plan with each unit inserted into all its texts. */
+/** Each object with each unit inserted into all its texts. */
 const stuffedPlans = (plans: readonly Plan[]): (() => Plan)[] =>
   UNITS.flatMap((unit) =>
     plans.map((plan) => () => ({ ...plan, body: withStuffedTexts(plan.body, unit, 200_000) })),
@@ -218,6 +221,6 @@ export function costText(result: Result): string {
   return `${cpuMs.toFixed(0)} ms, ${(peakBytes / 1e6).toFixed(0)} MB, ${blocks} blocks, ${units} units, ${hottest}`
 }
 
-/** A line of text about a judged candidate. */
+/** A line of text about a judged object. */
 export const describeJudged = ({ plan, result, bytes, number }: Judged): string =>
   `#${number} ${bytes} bytes: ${costText(result)}: ${describePlan(plan)}`

@@ -1,4 +1,7 @@
-/** Compact plans of folders with manifests, kustomizations and a configuration file; they are rendered to any size. */
+/**
+ * Compact descriptions of folders with manifests, kustomizations and a configuration file; they are rendered to any
+ * size.
+ */
 
 import type { Resource } from './candidate.ts'
 import { fitting, mutatePlan, type Plan } from './genes.ts'
@@ -36,7 +39,7 @@ export type Tree = ReadonlyMap<string, string>
 const [MOST_BYTES, MOST_FILES] = [1_500_000, 2_000]
 
 /**
- * Renders the files of a plan, cut at MOST_BYTES. If `isOld`, resources that have a stored state are written in that
+ * Renders the described files, cut at MOST_BYTES. If `isOld`, resources that have a stored state are written in that
  * state.
  */
 export function render(plan: TreePlan, isOld: boolean): Tree {
