@@ -261,7 +261,7 @@ t.test('which cluster', async (t) => {
   }
 })
 
-/** What a kubeconfig gives for its current context. */
+/** The connection that a kubeconfig describes in its current context. */
 interface Led {
   readonly server: string
   readonly namespace: string | undefined

@@ -351,7 +351,7 @@ t.test('the flags of the server hold for its calls, variables of commands do not
   const { structuredContent } = await call('check', { paths: ['fixable.yaml'] })
   const { stdout } = await runCli(['check', '--output', 'json', ...strict, 'fixable.yaml'], { cwd: folder })
   t.equal(json(structuredContent), stdout)
-  // The release of the flag refuses a field about which there is only a warning otherwise.
+  // The release in `--release` refuses a field; without a release there would only be a warning.
   t.match(structuredContent, {
     counts: { errors: 2, warnings: 1 },
     findings: [{ namespace: 'team' }, { namespace: 'team' }, { namespace: 'team' }],

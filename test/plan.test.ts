@@ -1235,7 +1235,7 @@ t.test('no name writes syntax', async (t) => {
   }
 })
 
-/** The objects of the test above with harmless names. */
+/** The objects that the test above builds from HOSTILE names, with harmless names. */
 const HARMLESS = [
   group,
   member('a', 'a'),

@@ -209,7 +209,7 @@ async function refusals(server: RunningServer): Promise<number> {
   return Number(/^vmcp_admission_refused_requests_total\{status="403"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)
 }
 
-/** Requests a path that does not exist directly from the server, to see whether it accepts the client. */
+/** Sends a request without an API server in between: 404 if the server accepts the client, otherwise 403. */
 async function ask(
   { url }: RunningServer,
   client?: KeyedCertificate,

@@ -113,8 +113,8 @@ function inNamespace(resource: Resource, namespace: string): Resource {
 }
 
 /**
- * Whether the example expects that no namespace has the resource to which it refers; it must be submitted before
- * others.
+ * Whether the example expects that no namespace has the resource to which it refers. Such an example must be submitted
+ * before other examples create a resource with that name.
  */
 export function expectsNowhere({ place, findings }: Pick<Placed, 'place' | 'findings'>): boolean {
   return place.rule.id === 'reference-found' && findings.some((text) => text.includes(' yet ('))

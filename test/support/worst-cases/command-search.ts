@@ -22,7 +22,7 @@ const BOUNDS = {
   memory: { start: 500e6, byte: 30, mark: 1_800 },
 } as const
 
-/** The score of a run: which part of its bound it takes, so that small and large folders are comparable. */
+/** The score of a run: the share of its bound that it uses, so that small and large folders are comparable. */
 export const RUN_MEASURES = {
   cpu: ({ cpuMs }: Answered, run: Size) => cpuMs / boundOf('cpu', run),
   memory: ({ maxBytes }: Answered, run: Size) => maxBytes / boundOf('memory', run),
