@@ -38,7 +38,7 @@ import { CALLERS, checkPair, type PairCounts, RandomConfigs } from './support/ac
 import { runCli } from './support/cli.ts'
 import { fakeApiServer, page } from './support/fake-api-server.ts'
 
-/** `npm run prove:access` compares 100,000. */
+/** `npm run prove:access` compares 100,000 pairs. */
 const PAIRS = 200
 
 void t.test(
@@ -72,7 +72,7 @@ const config = (roleMappings: readonly object[], more: object = {}) => ({
 const matching = (...matchers: readonly string[]) =>
   config(matchers.map((matcher, i) => ({ matcher, roleArn: role(`r${i}`) })))
 
-/** Pairs of matchers that give the same role, and whether that is proved. */
+/** Pairs of equivalent matchers, and whether `access` proves that they are equivalent. */
 const EQUIVALENT: readonly (readonly [string, string])[] = [
   ['claims.sub == "a"', 'claims["sub"] == "a"'],
   ['claims.sub == "a" || claims.sub == "b"', 'claims.sub in ["b", "a"]'],
@@ -145,7 +145,7 @@ void t.test('rewritten matchers are proved to be the same', (t) => {
   t.end()
 })
 
-/** Pairs of mappings that differ, and the smallest caller that shows it. */
+/** Old and new matchers that are not equivalent, and the smallest callers for whom the role differs, if checked. */
 const DIFFERENT: readonly (readonly [readonly string[], readonly string[], unknown])[] = [
   [['claims.sub == "a"'], ['claims.sub == "b"'], [{ sub: 'b' }, { sub: 'a' }]],
   [['claims.sub.startsWith("a")'], ['claims.sub.contains("a")'], undefined],
@@ -185,7 +185,7 @@ void t.test('a candidate that changes nothing is not a change', (t) => {
   t.end()
 })
 
-/** A caller, and the matchers of role mappings: only the last is true for the caller. */
+/** The claims of a caller and matchers of role mappings; only the last one is true for the caller. */
 const HARD: readonly (readonly [claims: object, ...matchers: readonly string[]])[] = [
   [{ sub: 'ann', act: { sub: 1 } }, 'has(claims.act.sub) && claims.act.all(k, !claims.sub.contains(k))'],
   [{ sub: 'ann', act: { sub: 1 } }, 'has(claims.act.sub) && !claims.act.exists(k, claims.sub.startsWith(k))'],
@@ -270,7 +270,10 @@ void t.test('each mapping has a cost limit of its own, as at the gateway', (t) =
 
 interface WhoRow {
   readonly mappings: readonly object[]
-  /** For each place of the role `r`: its callers, those that get something else, and an example or why there is none. */
+  /**
+   * For each place that gives the role `r`: which callers get it there, which of them get another role instead, and an
+   * example of a caller or why there is none.
+   */
   readonly said: readonly (readonly [
     by: string,
     callers: string | null,
@@ -478,7 +481,7 @@ void t.test('the comparison ends at its bound and says so', (t) => {
   t.end()
 })
 
-/** Decides by trying every assignment. */
+/** Whether some assignment of the variables satisfies all clauses: tries every assignment. */
 function trying(count: number, clauses: readonly (readonly Literal[])[]): boolean {
   for (let bits = 0; bits < 2 ** count; bits++) {
     const isTrue = (literal: Literal) => (((bits >> (Math.abs(literal) - 1)) & 1) === 1) === literal > 0
@@ -620,10 +623,13 @@ spec:
         roleArn: arn:aws:iam::123456789012:role/admin
 `
 
-/** A pattern that RE2 takes, and that is too large to be evaluated here. */
+/** A matcher whose pattern RE2 accepts, but which is too large for `access` to analyse. */
 const LARGE = 'claims.name.matches("^[\\\\p{L} ]{1,64}$")'
 
-/** Two trusted issuers of one URL, the first of which lets these actors exchange tokens. */
+/**
+ * An embedded authorization server with two trusted issuers of the same URL; `actors` may exchange tokens with the
+ * first.
+ */
 const ISSUERS = (actors: string) => `apiVersion: toolhive.stacklok.dev/v1beta1
 kind: MCPExternalAuthConfig
 metadata: { name: server }
@@ -774,7 +780,10 @@ void t.test('the command', async (t) => {
   t.end()
 })
 
-/** A gateway with an embedded server, or without one, in front of an entry that signs with these settings. */
+/**
+ * A VirtualMCPServer, with an embedded authorization server if there are providers, and a backend whose requests are
+ * signed with these `awsSts` settings.
+ */
 const behind = (providers: readonly string[], awsSts: object, kind = 'MCPServerEntry') => {
   const named = (kind: string, name: string, spec: object) => ({
     apiVersion: 'toolhive.stacklok.dev/v1beta1',
@@ -812,10 +821,10 @@ const behind = (providers: readonly string[], awsSts: object, kind = 'MCPServerE
     .map((each) => JSON.stringify(each))
     .join('\n---\n')
 }
-/** The same with `inline` as the source of the gateway's outgoing authentication. */
+/** The manifests of `behind` with `inline` as the source of outgoing authentication. */
 const inline = (stream: string) =>
   stream.replace('"groupRef":', '"outgoingAuth":{"source":"inline"},"groupRef":')
-/** The MCPOIDCConfig by which the proxy checks tokens, of this issuer. */
+/** The MCPOIDCConfig with this issuer, to which the MCPRemoteProxy of `behind` refers. */
 const checkedBy = (issuer: string) =>
   `\n---\n${JSON.stringify({
     apiVersion: 'toolhive.stacklok.dev/v1beta1',

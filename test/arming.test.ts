@@ -15,7 +15,7 @@ import { crd } from '../src/registration/crd.ts'
 import { DEFAULT_API_GROUP, KINDS } from '../src/kinds/index.ts'
 import { releaseOf } from '../src/release/release.ts'
 
-/** A Lease as an API server keeps it: a write of an old version comes too late. */
+/** A Lease in memory; like the API server it refuses an update with an old resourceVersion. */
 function leaseStore(): LeaseStore & { lease: Lease | undefined } {
   let version = 0
   return {
@@ -75,7 +75,7 @@ t.test('one replica holds the Lease', async (t) => {
   t.equal(store.lease.transitions, 2 ** 31 - 1, 'nor does the count go beyond what can be stored')
 })
 
-/** A cluster that reaches the webhook or does not. */
+/** A fake cluster whose API server can reach the webhook or not. */
 function cluster(lease = leaseStore()) {
   const stored = new Map<string, WebhookConfiguration>()
   const applied: string[] = []
@@ -413,7 +413,7 @@ t.test('a change is looked at soon, and what cannot be watched is looked at as b
   }
   const ended = new AbortController()
   const waits: string[] = []
-  /** Ends when it may: half a second passes, five do not. */
+  /** Waits of 500 ms end at once; longer ones only when they are aborted. */
   const wait = (milliseconds: number, signal: AbortSignal) => {
     waits.push(`${milliseconds}${signal.aborted ? ' cut short' : ''}`)
     if (milliseconds === 500 || signal.aborted) return Promise.resolve()
@@ -548,7 +548,7 @@ t.test('conditions on the entry that wants none are repaired', async (t) => {
   await arming.reconcile()
   fake.applied.length = 0
   const webhooksOf = () => fake.stored.get(VALIDATING)?.webhooks as { matchConditions?: unknown[] }[]
-  // An API server stores no empty list.
+  // The API server does not store empty lists.
   for (const webhook of webhooksOf())
     if (webhook.matchConditions?.length === 0) delete webhook.matchConditions
   await arming.reconcile()

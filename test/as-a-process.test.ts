@@ -192,7 +192,7 @@ t.test('certificates and ports', async (t) => {
 
 t.test('npm start prints a line that gets a denial, and leaves nothing that git sees', async (t) => {
   const ports = { VMCP_PORT: '0', VMCP_PROBE_PORT: '0' }
-  // A group of its own: npm, its shell and the server end together.
+  // In a process group of its own, so that npm, its shell and the server can be stopped together.
   const child = spawn('npm', ['start'], { cwd: ROOT, env: { ...process.env, ...ports }, detached: true })
   t.teardown(() => process.kill(-Number(child.pid)))
   let told = ''
@@ -209,7 +209,7 @@ t.test('npm start prints a line that gets a denial, and leaves nothing that git 
   t.equal(status.stdout, '')
 })
 
-/** Begins a review; the function that it gives sends the second half of the body, and gives the answer. */
+/** Sends the first half of a review. The returned function sends the rest and resolves to the answer. */
 async function begunReview({ url, ca }: RunningServer) {
   const review = JSON.stringify(reviewOf(resourceOf('MCPGroup', {})))
   const half = Math.floor(review.length / 2)
@@ -285,7 +285,7 @@ t.test(
     const folder = mkdtempSync(join(tmpdir(), 'vmcp-admission-'))
     t.teardown(() => rmSync(folder, { recursive: true }))
     const kubeconfig = join(folder, 'kubeconfig')
-    // Nothing listens there: the server waits for it.
+    // Nothing listens at this address; the server waits for the API server.
     writeFileSync(kubeconfig, JSON.stringify(kubeconfigOf('http://127.0.0.1:1', { token: 'hush' })))
     const main = join(ROOT, 'src/server/main.ts')
     const server = await startServer(['--kubeconfig', kubeconfig, '--namespace', 'trial'], folder, {}, main)
@@ -338,7 +338,8 @@ t.test('before it says that it is ready it has judged examples, and nothing show
 
 t.test('the reader of the log may end', async (t) => {
   const review = JSON.stringify(reviewOf(resourceOf('MCPGroup', {}), { name: 'x'.repeat(250) }))
-  // 200 are more than is held back, so that some is written while it serves; of none the end comes first.
+  // 200 reviews log more than the pipe buffers, so the server writes to the closed pipe while it runs; without reviews
+  // it does so when it stops.
   for (const reviews of [0, 200]) {
     const server = await startServer()
     server.leave()
@@ -407,7 +408,7 @@ t.test('over the wire', async (t) => {
     t.equal(await handshake({ maxVersion: 'TLSv1.2', ciphers }), answer, ciphers)
 })
 
-// Each of these waits for seconds.
+// The tests in this group mostly wait.
 t.jobs = 4
 
 t.test(

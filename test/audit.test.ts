@@ -41,7 +41,7 @@ metadata: { name: a }
 spec: { type: awsSts, awsSts: { region: eu-central-1, fallbackRoleArn: 'arn:aws:iam::123456789012:role/a' } }
 `
 
-/** Reads with short deadlines. */
+/** Reads the cluster with deadlines of 500 ms. */
 async function read(t: Parameters<typeof fakeApiServer>[0], plural: string, lists: Answer[], more = {}) {
   const server = await fakeApiServer(t, plural, { lists })
   const wanted = { kubeconfig: server.kubeconfig, group: DEFAULT_API_GROUP, namespaces: () => undefined }
@@ -264,7 +264,7 @@ t.test('which cluster', async (t) => {
   }
 })
 
-/** What leads to a cluster: of the current context. */
+/** The connection that a kubeconfig describes in its current context. */
 interface Led {
   readonly server: string
   readonly namespace: string | undefined
@@ -274,7 +274,7 @@ interface Led {
 
 const authorities = { one: rootCertificates[0] ?? '', two: rootCertificates[1] ?? '' }
 const clusterAt = (server: string) => ({ server, 'certificate-authority': 'ca.crt' })
-/** Kubeconfigs by path; `ca.crt` stands beside each, and is not the same. */
+/** Kubeconfigs by path. Each folder has a `ca.crt` of its own. */
 const KUBECONFIGS: Readonly<Record<string, object | null | string>> = {
   'one/config': {
     clusters: [{ name: 'c', cluster: clusterAt('https://one.example.com') }],
@@ -301,7 +301,7 @@ const KUBECONFIGS: Readonly<Record<string, object | null | string>> = {
   'one/broken': 'a: [',
   'one/twice': { users: ['a', 'b'].map((token) => ({ name: 'u', user: { token } })) },
 }
-/** The rows of $KUBECONFIG, and where each leads; a text is the problem. */
+/** Values of $KUBECONFIG as lists of files, and what they give; a string is the error message. */
 const LEADING: readonly [files: readonly string[], led: Led | string][] = [
   [
     ['two/config'],

@@ -38,7 +38,7 @@ interface Response {
   }
 }
 
-/** The webhook beside objects that a map holds in the place of an API server. */
+/** The webhook with a map of objects in place of an API server. */
 async function webhook() {
   const stored = new Map<string, object>()
   const keyOf = (kind: string, namespace: string, name: string) => `${kind}/${namespace}/${name}`
@@ -82,7 +82,7 @@ async function webhook() {
   }
 }
 
-/** As the API server stores a Secret whose values are given as text. */
+/** The Secret as the API server stores it: with `data` in place of `stringData`. */
 function inData(resource: Resource & { readonly stringData?: Readonly<Record<string, string>> }): object {
   const { stringData, ...rest } = resource
   if (stringData === undefined) return rest
@@ -92,7 +92,7 @@ function inData(resource: Resource & { readonly stringData?: Readonly<Record<str
 
 type Webhook = Awaited<ReturnType<typeof webhook>>
 
-/** What the API server asks of an example: /mutate first, except at a deletion. */
+/** The answer of /validate to an example, after /mutate (except for deletions). */
 async function answerTo(
   { ask }: Webhook,
   { place, resource, old, namespace, before }: Placed,
@@ -118,7 +118,7 @@ async function answerTo(
   return ask('/validate', reviewOf(object, request))
 }
 
-/** What kubectl prints of the answer. */
+/** The answer as kubectl prints it. */
 function asKubectl(
   { place, old, namespace, resource }: Placed,
   { allowed, warnings = [], status }: Response,

@@ -22,9 +22,9 @@ t.test('so it is at the end of a chain of others', async (t) => {
     t.equal(problemOf(await judging.judge(at(size))), undefined, title.replace('N', String(size)))
 })
 
-/** Tests that a caller without claims passes, fails, or cannot pass. */
+/** Conditions that are true, false, or an error for a caller without claims. */
 const TESTS = ['has(claims.a)', 'claims.a == "x"', '"x" in claims.b', 'true']
-/** An expression within another one, beside two tests: each operator and macro, at each of its places. */
+/** Expressions that contain `inner` and two other conditions: each operator and macro, with `inner` at each place. */
 const NESTINGS: readonly ((inner: string, one: string, other: string) => string)[] = [
   (inner, one, other) => `(${inner} ? ${one} : ${other})`,
   (inner, one, other) => `(${one} ? ${inner} : ${other})`,
@@ -41,7 +41,7 @@ const NESTINGS: readonly ((inner: string, one: string, other: string) => string)
   (inner, one, other) => `[${inner}].map(q, q ? ${one} : ${other})[0]`,
   (inner, one, other) => `({"k": ${inner}}["k"] ? ${one} : ${other})`,
 ]
-/** Levels of nesting: what takes twice as long with each does not end. */
+/** Levels of nesting: if the time doubled with each level, the test would never end. */
 const DEEP = 45
 
 t.test('an expression is not visited again for each that it is within', { timeout: 600_000 }, async (t) => {
@@ -62,7 +62,7 @@ t.test('an expression is not visited again for each that it is within', { timeou
   t.pass()
 })
 
-/** How many items a list or a map has first, and then; twice that work may be done for each, as sorting does. */
+/** Numbers of items. For MANY the work for each item may be twice that for FEW, because sorting needs more. */
 const [FEW, MANY] = [250, 1_000]
 
 t.test('a list or a map costs as much as it has items', { timeout: 600_000 }, async (t) => {
@@ -72,7 +72,8 @@ t.test('a list or a map costs as much as it has items', { timeout: 600_000 }, as
     const result = await judging.judge(candidate, { blocks: true })
     return result.ended === 'answered' ? (result.blocks ?? NaN) : Infinity
   }
-  // The authorization server of a VirtualMCPServer is the one of MCPExternalAuthConfig.
+  // `authServerConfig` of VirtualMCPServer has the schema of `embeddedAuthServer` in MCPExternalAuthConfig, which is
+  // tested.
   for (const { title, of } of growing().filter((each) => !each.title.includes('authServerConfig'))) {
     const [few, many] = [
       await blocksOf(fitting(of(FEW)).candidate),

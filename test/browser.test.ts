@@ -5,7 +5,7 @@ import t from 'tap'
 import { DEFAULT_API_GROUP } from '../src/kinds/index.ts'
 import { resourceOf } from './support/review.ts'
 
-/** The engine and what it says of access, as a page of ours would import them. */
+/** A module that imports the engine and the analysis of access, as the playground page does. */
 const ENTRY = `
   export { ALL_DEFAULTS, createJudge } from './src/engine/index.ts'
   export { kindNamed } from './src/kinds/index.ts'
@@ -15,7 +15,7 @@ const ENTRY = `
   export { planOf } from './src/access/effective-authentication.ts'
 `
 
-/** What browsers and Node both have of what the engine calls. */
+/** The globals that the engine uses and that both browsers and Node have. */
 const GLOBALS = { atob, btoa, TextEncoder, TextDecoder, URL, structuredClone }
 
 t.test('the engine runs where there is no Node', async (t) => {

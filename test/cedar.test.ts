@@ -11,7 +11,7 @@ import { Budget, findingText, withinBudget } from '../src/rule/index.ts'
 import { runCli } from './support/cli.ts'
 import { fileOf, judgeOf, resourceOf } from './support/review.ts'
 
-/** What cedar-go 1.8 says: of a policy or of entities whether it accepts them, of a request what it decides. */
+/** The recorded results of cedar-go 1.8: whether it accepts policies or entities, and its decisions about requests. */
 const golden = readFileSync(new URL('golden/cedar.jsonl', import.meta.url), 'utf8')
   .trim()
   .split('\n')
@@ -46,7 +46,7 @@ function policyOf(text: string): CedarPolicy {
   return parsed.policy
 }
 
-/** The rows in which a policy decides about a request. */
+/** The rows that record a decision about a request. */
 function decisions() {
   return golden.flatMap((row) => {
     if (!('policies' in row)) return []
@@ -81,7 +81,7 @@ t.test('what cedar-go decides is possible', async (t) => {
   t.ok(decided > 300)
 })
 
-/** A policy that holds for the request alone. */
+/** A policy whose conditions hold for this request only. */
 function policyAbout({ type, name, claims, args, hints, groups, group }: CedarRequest): CedarPolicy {
   const values = [
     ...Object.entries(claims).map(([key, value]) => [`principal.claim_${key}`, value]),
@@ -196,7 +196,7 @@ t.test('nothing of a stranger is read without a bound', async (t) => {
   )
 })
 
-/** Resources with policies, and what is said of these: nothing where they are right. */
+/** A resource with policies and the findings about them; `right` marks policies without findings. */
 interface PolicyRow {
   readonly right?: true
   readonly kind: string
@@ -287,7 +287,7 @@ t.test('a message about a policy does not grow with its texts', async (t) => {
       for (const each of found) if (findingText(each).length > 350) t.fail(findingText(each))
       if (found.length > 0) told++
     }
-  // A group of the type that is set is right, and entities may have any name.
+  // Groups of the configured type are correct, and an entity may have any name.
   t.equal(told, 2 * specs.length - 3)
 })
 

@@ -8,10 +8,13 @@ import { matcherVerdict } from '../src/kinds/mcp-external-auth-config/matcher-ve
 import { JUDGEMENT } from '../src/engine/rules.ts'
 import { Budget } from '../src/rule/budget.ts'
 
-/** `line` and `col` are missing where no program can be made: cel-go names no place. */
+/** `line` and `col` are absent for errors of the phase that makes the program: cel-go gives no position for them. */
 type Verdict = { ok: true; type: string } | { ok: false; phase: string; line?: number; col?: number }
 
-/** What cel-go 0.32 says about an expression over `claims: map(string, dyn)`, and 0.33 where that differs. */
+/**
+ * The recorded verdict of cel-go 0.32 about an expression over `claims: map(string, dyn)`, and that of 0.33 if it
+ * differs.
+ */
 type Golden = { expr: string; '0.33'?: Verdict } & Verdict
 
 const golden = readFileSync(new URL('golden/cel.jsonl', import.meta.url), 'utf8')
@@ -19,7 +22,7 @@ const golden = readFileSync(new URL('golden/cel.jsonl', import.meta.url), 'utf8'
   .split('\n')
   .map((line) => JSON.parse(line) as Golden)
 
-/** A verdict on one line: the type, or the first error. */
+/** A verdict as one line of text: the type, or the first error. */
 function show(verdict: MatcherVerdict): string {
   return verdict.ok ? verdict.type : `${verdict.line}:${verdict.column} ${verdict.message}`
 }
@@ -48,7 +51,7 @@ t.test('the first error is where cel-go puts it', async (t) => {
       return error?.line !== theirs.line || error.column !== theirs.col
     })
   })
-  // cel-go puts the end of nothing at column 0.
+  // cel-go reports the end of an empty expression at column 0.
   t.same(
     elsewhere.map(({ expr }) => expr),
     ['', ''],
@@ -308,7 +311,7 @@ t.test('a tree has at most 20,000 nodes, after the expansion of macros', async (
   }
 })
 
-/** Sources of up to 100 KB that make parsers and checkers slow, or overflow their stack. */
+/** Expressions of up to 100 KB that make naive parsers and checkers slow, or overflow their stack. */
 const attacks: Readonly<Record<string, string>> = {
   longString: `claims.sub == "${'x'.repeat(100_000)}"`,
   longOr: Array.from({ length: 420 }, (_, i) => `claims.sub == "u${i}"`).join(' || '),
@@ -334,7 +337,7 @@ const attacks: Readonly<Record<string, string>> = {
   prototype: 'has(claims.__proto__) || claims.constructor == claims["toString"] || __proto__',
   constructorCall: 'constructor(1) == toString() || claims.hasOwnProperty("a")',
   noise: 'claims.sub == "a" \u0000 && 😀',
-  // The types below share parts: written out they have 2^100 leaves.
+  // The types of the following expressions have shared parts; written out they have 2^100 leaves.
   sharedTypes: `[1]${'.map(a,{a:a})'.repeat(100)} == [1]`,
   comparedTypes: `[dyn(1)]${'.map(a,{a:a})'.repeat(100)} == [1]${'.map(a,{a:a})'.repeat(100)}`,
   openTypes: `[[]]${'.map(a,{a:a})'.repeat(100)} == [[]]${'.map(a,{a:a})'.repeat(100)}`,

@@ -124,7 +124,7 @@ t.test('certificates are what TLS clients want', async (t) => {
   ])
 })
 
-/** A certificate that is wrong in one way. */
+/** A certificate with one fault. */
 async function odd(
   issuer: KeyedCertificate | undefined,
   {
@@ -347,7 +347,7 @@ t.test('a FIFO is refused, and nothing waits for its writer', async (t) => {
   })
 })
 
-/** Has each write and rename count, and the one of this number fail: a write half way, as in a crash. */
+/** Makes write or rename number `fatal` fail as in a crash: a write leaves half of the file. */
 function crashingAt(t: Test, fatal: number): void {
   const { rename, writeFile } = promises
   let operations = 0
@@ -458,7 +458,7 @@ const MODEL: RotationSettings = {
   propagation: 10 * MINUTE,
 }
 
-/** A CA as the state machine sees it; nothing in it is a certificate. */
+/** A CA for the state machine; its PEM texts are placeholders. */
 function authority(name: string, issued: number, settings: RotationSettings = MODEL): SigningAuthority {
   return {
     certificate: `certificate of ${name}`,
@@ -833,12 +833,15 @@ t.test('carried means: by every entry, without a break, up to the last look', as
   t.strictSame(look(1), {})
 })
 
-/** A cluster in which the state machine runs: a Secret, two configurations, API servers that learn late, replicas. */
+/**
+ * A simulated cluster for the rotation: the Secret, both webhook configurations, API servers that see them late, and
+ * the replicas.
+ */
 class Model {
   now = 0
   stored: { state: AuthorityState | undefined; version: number } | undefined
   readonly replicas: Replica[]
-  /** What both configurations carried since when, oldest first. */
+  /** The CAs in both configurations since a time, oldest first. */
   readonly history: { readonly since: number; readonly carried: readonly ReadonlySet<string>[] }[] = [
     { since: -Infinity, carried: [new Set(), new Set()] },
   ]
@@ -865,7 +868,10 @@ class Model {
     for (const { carried: seen } of this.replicas) seen.observe(carried)
   }
 
-  /** Whether an API server that is so late would accept the CA now. */
+  /**
+   * Whether an API server that sees the configurations `late` milliseconds late accepts leaf certificates of the CA
+   * now.
+   */
   accepts(fingerprint: string, late: number): boolean {
     const seen = this.history.findLast(({ since }) => since <= this.now - late)
     return seen?.carried.every((each) => each.has(fingerprint)) ?? false
@@ -875,7 +881,7 @@ class Model {
     return [0, 0.3, 0.6, 0.99].every((part) => this.accepts(fingerprint, part * MODEL.propagation))
   }
 
-  /** Minutes go by: each replica checks in each, and the one that holds the Lease writes its bundle. */
+  /** Simulates minutes. In each minute all replicas check; if `isWriting`, the first one then writes the CA bundles. */
   run(minutes: number, isWriting: boolean, judge: () => void = () => undefined): void {
     for (let minute = 0; minute < minutes; minute++) {
       this.now += MINUTE
@@ -921,7 +927,10 @@ class Replica {
     this.remembered = this.#read?.state ?? this.remembered
   }
 
-  /** Takes the step for what was read, however long ago; whether there is more to do. */
+  /**
+   * Takes the rotation's next step for the state read last, which may be outdated. Returns whether there are more
+   * steps.
+   */
   change(): boolean {
     const model = this.#model
     const read = this.#read
@@ -964,7 +973,7 @@ class Replica {
   }
 }
 
-/** Less than a third of the life of a leaf, or one is past before a slow clock renews it. */
+/** Clock skews below a third of a leaf's lifetime: with more, a leaf expires before a slow clock renews it. */
 const skews = fc.array(
   fc.integer({ min: -10, max: 10 }).map((minutes) => minutes * MINUTE),
   {
@@ -973,7 +982,7 @@ const skews = fc.array(
   },
 )
 const who = fc.nat({ max: 2 })
-/** What may happen any day. */
+/** Events of normal operation. */
 const usual = fc.oneof(
   {
     weight: 3,
@@ -989,7 +998,10 @@ const usual = fc.oneof(
     order: fc.array(fc.record({ who, reads: fc.boolean() }), { maxLength: 12 }),
   }),
 )
-/** What somebody does to us. */
+/**
+ * Damage from outside: the Secret is lost or restored from a backup, a bundle is emptied, or a CA of the future is
+ * stored.
+ */
 const disaster = fc.oneof(
   fc.record({ kind: fc.constant('lose' as const), garbage: fc.boolean() }),
   fc.record({ kind: fc.constant('backup' as const), ago: fc.nat({ max: 30 }) }),
@@ -1108,12 +1120,12 @@ t.test('whatever is done to the Secret and the configurations, it comes right ag
   t.pass()
 })
 
-/** A Secret in memory; each failure serves once. */
+/** A Secret in memory. Each entry of `failures` is thrown by one call. */
 class MemorySecret implements SecretStore {
   stored: { readonly data: SecretData; readonly resourceVersion: string } | undefined
   readonly calls: string[] = []
   readonly failures: (Error | undefined)[] = []
-  /** What happens before the next write. */
+  /** Functions to call before the next writes, one for each. */
   readonly before: (() => void)[] = []
 
   async read() {
@@ -1146,7 +1158,7 @@ class MemorySecret implements SecretStore {
   }
 }
 
-/** Lifetimes of minutes. */
+/** Lifetimes of minutes instead of months. */
 const BRISK: RotationSettings = {
   authorityLifetime: 30 * MINUTE,
   leafLifetime: 3 * MINUTE,
@@ -1154,7 +1166,7 @@ const BRISK: RotationSettings = {
 }
 
 function replica(store: SecretStore, options: Partial<SelfManagedOptions> = {}) {
-  /** The time, and by how much the clock of this replica is ahead of it. */
+  /** The true time, and by how much this replica's clock is ahead. */
   const clock = { now, skew: 0 }
   const carried = new Propagation(() => clock.now)
   const said: string[] = []
@@ -1174,7 +1186,7 @@ function replica(store: SecretStore, options: Partial<SelfManagedOptions> = {}) 
     clockOffset: () => clock.skew,
     ...options,
   })
-  /** Time goes by; the configurations carry what they carry for the whole of it. */
+  /** Lets time pass while both configurations contain the bundle, and then checks. */
   const after = async (milliseconds: number, carrying = bundle) => {
     const fingerprints = authoritiesIn(carrying).map(({ fingerprint }) => fingerprint)
     carried.observe([fingerprints, fingerprints])
@@ -1217,7 +1229,8 @@ t.test('one that only reads signs by what is stored, and writes nothing', async 
   t.equal(reader.signedBy(), leader.signedBy(), 'it follows a rotation')
   t.ok(reader.pairs.every(({ ca }) => ca !== ''))
 
-  // The Secret and the leader are lost together: nobody remembers the CA of the leaf, so it is trusted no longer.
+  // The Secret and the leader are lost together. No other process has the CA of the leaf, so API servers stop trusting
+  // it.
   const served = reader.pairs.length
   store.put(undefined)
   await reader.after(0)
@@ -1308,7 +1321,7 @@ t.test('a clock that jumps', async (t) => {
   t.strictSame(one.said.at(-1), 'replaced')
 })
 
-/** Clocks that are far off, as one row each. */
+/** Clock errors, as rows of a title and milliseconds. */
 const WRONG = [
   ['400 days ahead', 400 * DAY],
   ['250 days ahead', 250 * DAY],
@@ -1317,7 +1330,7 @@ const WRONG = [
   ['400 days behind', -400 * DAY],
 ] as const
 
-/** Whether an API server whose configurations carry the bundle accepts the pair. */
+/** Whether an API server whose configurations contain the bundle accepts the certificate at the time. */
 const isAccepted = (pair: ServingPair | undefined, bundle: string, at: number) =>
   pair !== undefined &&
   isFresh(pair, at) &&
@@ -1325,7 +1338,7 @@ const isAccepted = (pair: ServingPair | undefined, bundle: string, at: number) =
     (ca) => isFresh({ certificate: ca.toString() }, at) && certificateOf(pair).verify(ca.publicKey),
   )
 
-/** The stored CAs that are not valid at the time. */
+/** The stored CAs that are not valid at that time. */
 const invalidIn = (store: MemorySecret, at: number) =>
   certificatesIn(
     ['ca.crt', 'current.crt', 'next.crt', 'former.crt'].map((key) => store.stored?.data[key]).join(''),
@@ -1714,7 +1727,7 @@ t.test('run checks until it is stopped', async (t) => {
   t.throws(() => replica(store, { settings: { ...BRISK, leafLifetime: DAY } }), /three times/)
 })
 
-/** An HTTPS server that answers with why it refuses, and the port it has. */
+/** An HTTPS server that answers with the reason why it refuses the client; returns its port. */
 async function gated(t: Test, policy: { ca: string; subjects: string[] }, at: () => number) {
   const gate = clientGate(policy, at)
   const server = createServer(
@@ -1899,7 +1912,7 @@ t.test('who writes the webhook configurations, and what they say, by the flags',
   t.equal(opened(['--arming', 'off'], undefined), undefined)
 
   const scaled = (deployment: string) => `kubectl -n vmcp scale deployment ${deployment} --replicas=0`
-  /** Flags, whether it writes, and texts of the configuration that it applies. */
+  /** Flags, whether the process writes the configurations, and texts that the applied configurations contain. */
   const rows: [readonly string[], boolean, readonly string[]][] = [
     [
       [],

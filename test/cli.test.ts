@@ -37,14 +37,14 @@ interface Options {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** Without the settings of the developer who runs the tests. */
+/** The environment without the flags' variables (VMCP_*) of the developer who runs the tests. */
 const ENVIRONMENT = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !name.startsWith('VMCP_')),
 )
 
 const vmcp = (args: readonly string[], options: Options = {}) => runCli(args, { ...options, cwd: folder })
 
-/** Writes files, by name; answers with the names. */
+/** Writes files by name and returns their names. */
 async function write(files: Readonly<Record<string, string>>): Promise<string[]> {
   for (const [name, content] of Object.entries(files)) {
     const file = join(folder, name)
@@ -84,7 +84,7 @@ async function printed(
   return { status, ...(JSON.parse(stdout) as Printed) }
 }
 
-/** The lines of a run for people, without the counts at the end. */
+/** The lines of human output, without the counts at the end. */
 async function lines(
   args: readonly string[],
   options?: Options,
@@ -385,7 +385,7 @@ t.test('folders and standard input', async (t) => {
   )
 })
 
-/** Runs a command in this process on files of the folder; what it says of them is relative to the folder. */
+/** Runs a command in this process on files of the folder; in the returned output, paths are relative to it. */
 async function here(t: Test, command: typeof check, files: readonly string[], flags: readonly string[] = []) {
   const args = files.map((file) => join(folder, file))
   const { status, stdout, stderr } = await runHere(t, command.run, [...flags, ...args])
@@ -542,7 +542,7 @@ token_exchange: {}
     ),
     'group.yaml':
       'apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPGroup\nmetadata: {name: a}\nspec: {colour: blue}\n',
-    // Releases before the known ones had other fields.
+    // Releases before the known ones may have had other fields, so nothing is said about them.
     'old.yaml':
       'apiVersion: toolhive.stacklok.dev/v1alpha1\nkind: MCPGroup\nmetadata: {name: b}\nspec: {colour: blue}\n',
   })
@@ -844,13 +844,16 @@ t.test('groups and versions that are not ours', async (t) => {
   )
 })
 
-/** A value that holds a placeholder, what is said without a setting, and the flags that fill it in. */
+/** A value with a placeholder, what `check` prints for it, and the flags that fill the placeholder in. */
 interface Held {
   readonly title: string
   readonly content: string
-  /** The placeholder of the note, where it stands and the name that fills it in; none when the value is judged. */
+  /**
+   * The note: its position, the path of the value, the placeholder and the name for --set; absent when the value is
+   * judged.
+   */
   readonly note?: readonly [place: string, path: string, placeholder: string, name?: string]
-  /** What is found without a setting. */
+  /** The findings without a value for the placeholder. */
   readonly findings?: readonly string[]
   readonly filled?: readonly [flags: string[], findings: string[]]
   readonly strict: readonly string[]
@@ -1020,7 +1023,6 @@ t.test('placeholders are one note a file, for people', async (t) => {
   t.equal((await printed(files)).notes.length, 6, 'JSON has each place')
 })
 
-/** What stands in several documents, and what is found in them: kind/name and id of errors and warnings that tell of others. */
 const GATEWAY = `apiVersion: toolhive.stacklok.dev/v1beta1
 kind: VirtualMCPServer
 metadata: { name: gateway }
@@ -1056,6 +1058,7 @@ const OF_OTHERS = [
   'upstream-inject-has-auth-server',
   'upstream-inject-provider-exists',
 ]
+/** Documents that are judged together, and `KIND/NAME ID` of the errors and warnings by the rules OF_OTHERS. */
 const TOGETHER: readonly {
   readonly title: string
   readonly documents: readonly string[]
@@ -1738,7 +1741,7 @@ t.test('explain shows an id on one screen, with the lines that differ; --example
     if (examples === undefined) continue
     const [first] = /^ {2}[-+] .*\n(?: {2}.*\n)* {2}=> .*\n/m.exec(stdout) ?? []
     t.ok(first, id)
-    // The first example is beside an accepted one that is near.
+    // The first rejected example is shown as a diff with a similar accepted one.
     const hidden = Number(/… (\d+) more lines/.exec(first ?? '')?.[1] ?? 0)
     t.ok(hidden <= 6, `${id}: ${hidden} changed lines are not shown`)
     const whole = await runHere(t, explain.run, [id, '--examples'])
@@ -1821,7 +1824,7 @@ t.test('the example of each command is one that it understands', (t) => {
 })
 
 t.test('a reader that stops early is not a failure', async (t) => {
-  // More than a pipe holds.
+  // The output exceeds the buffer of a pipe.
   const names = Array.from({ length: 800 }, () => 'wrong.yaml')
   const child = spawn(process.execPath, [MAIN, 'check', ...names], { cwd: folder, env: ENVIRONMENT })
   const talk = text(child.stderr)
@@ -1830,7 +1833,9 @@ t.test('a reader that stops early is not a failure', async (t) => {
   t.strictSame([status, await talk], [1, ''])
 })
 
-/** What a person sees of a command, compared with test/golden/cli; UPDATE_GOLDEN=1 writes it, to be read first. */
+/**
+ * The output of a command as its user sees it. It is compared with test/golden/cli; UPDATE_GOLDEN=1 writes the file.
+ */
 async function transcript(args: readonly string[], environment = {}): Promise<string> {
   const { status, stdout, stderr } = await vmcp(args, { environment })
   const talk = stderr === '' ? '' : `(stderr)\n${stderr}`
@@ -1851,7 +1856,7 @@ const GOLDEN: Readonly<Record<string, readonly string[]>> = {
   'help-explain.txt': ['explain', '--help'],
 }
 
-/** The same for reading, by the width of the terminal. */
+/** The terminal widths for which the outputs are compared. */
 const FOR_READING = [60, 100]
 
 function goldenFile(name: string): string {

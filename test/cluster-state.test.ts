@@ -36,7 +36,7 @@ import type { Other } from '../src/rule/rule.ts'
 import { MOST_ROUNDS } from '../src/server/app.ts'
 import { judgeOf, submissionOf } from './support/review.ts'
 
-/** A resource as it is stored. */
+/** A resource as the API server stores it. */
 interface Stored {
   readonly kind: string
   readonly spec?: unknown
@@ -48,7 +48,7 @@ const NAMESPACES = ['x', 'y'] as const
 const name = fc.constantFrom(...NAMES)
 const provider = fc.constantFrom('okta', 'github')
 
-/** Resources of every kind that refer to each other by few names, so that they often meet. */
+/** Random resources of all kinds, with so few names that they often refer to each other. */
 const other: fc.Arbitrary<Other> = fc.oneof(
   name.map((each) => group(each)),
   fc
@@ -110,7 +110,7 @@ const kindOf = ({ kind }: Stored): Kind => kindNamed.get(kind) ?? mcpGroup
 const keyOf = ({ kind, metadata }: Stored) => `${kind}/${metadata.namespace}/${metadata.name}`
 const newWorld = () => new ClusterState({ group: DEFAULT_API_GROUP, knows: (kind) => kind !== 'Secret' })
 
-/** What is there after the steps. */
+/** The resources that exist after the steps. */
 function after(all: readonly Step[]): Stored[] {
   const there = new Map<string, Stored>()
   for (const step of all) {
@@ -133,7 +133,7 @@ function follow(all: readonly Step[]): { state: ClusterState; current: CurrentFi
   return { state, current }
 }
 
-/** The answers to every question that a rule can ask in a namespace, as texts. */
+/** The answers to all questions that a rule can ask in a namespace, as texts. */
 function answers(cluster: Cluster): string[] {
   return KINDS.flatMap(({ kind }) =>
     NAMES.flatMap((each) => [
@@ -199,7 +199,7 @@ t.test('an overlaid object answers like a stored one, or one that was removed', 
       const before = follow(all).state
       const over = answers(overlay(before.in(namespace), { kind: object.kind, name: own }, object))
       const within = follow([...all, { put: object }]).state
-      // The view keeps less of an object than it was given, and does not know of it by name only.
+      // The cache keeps less of an object than the overlay, so answers about the object itself may differ.
       const comparable = (texts: readonly string[]) =>
         texts.filter(
           (text) => !text.startsWith(`${object.kind} ${own} is`) && !text.startsWith(`${object.kind}: `),

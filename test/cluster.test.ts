@@ -37,7 +37,7 @@ import {
   silence,
 } from './support/fake-api-server.ts'
 
-/** Short where we wait, long where nothing but a slow machine would make us fail. */
+/** Short times where tests wait for them; long times where only a slow machine would reach them. */
 const SHORT: Times = {
   watch: 2_000,
   silence: 60_000,
@@ -59,7 +59,7 @@ const event = (type: string, object: object) => ({ type, object })
 const added = (name: string, version: string) => event('ADDED', group(name, version))
 const expired = event('ERROR', { kind: 'Status', code: 410, message: 'too old resource version: 1 (9)' })
 
-/** What a sink was told of groups, and what it shows now. */
+/** Records the calls for MCPGroups, and the objects that the cache would hold after them. */
 class Recorder implements Sink {
   readonly calls: string[] = []
   readonly shown = new Map<string, string>()
@@ -112,7 +112,7 @@ interface Followed {
   readonly informers: Informers
   readonly connection: ClusterConnection
   readonly log: string[]
-  /** The state of MCPGroup. */
+  /** The status of the informer for MCPGroups. */
   readonly status: () => InformerStatus
 }
 
@@ -698,7 +698,10 @@ t.test(
       },
       spec: { ...spec, leaseDurationSeconds: 'soon', leaseTransitions: null },
     }
-    /** Answers, the call, the requests, and the result: a RegExp is the message of an error. */
+    /**
+     * A title, the answers of the API server, the call, the expected requests, and the result; a RegExp matches the
+     * message of the thrown error.
+     */
     const rows: [string, Answer[], Call, string[], unknown][] = [
       ['a probe that nothing refuses', [json(201, {})], probed, [probe], undefined],
       [
@@ -1002,7 +1005,7 @@ t.test('the clock beside that of the API server', async (t) => {
   const NOON = Date.parse('2026-06-01T12:00:00Z')
   const header = 'Mon, 01 Jun 2026 12:00:00 GMT'
   const day = 86_400_000
-  // Sent at 1,000 and answered at 1,200 by the monotonic clock.
+  // By the monotonic clock, the request was sent at 1,000 ms and answered at 1,200 ms.
   const rows: [wall: number, monotonic: number, offset: number, title: string][] = [
     [NOON, 1_200, 0, 'the same'],
     [NOON + 1_200, 1_200, 0, 'a second is not told apart, nor the time on the way'],

@@ -35,14 +35,16 @@ function run(program: string, ...args: string[]): string {
 
 const isInstalled = (program: string) => spawnSync(program, ['--version']).error === undefined
 
-/** A test with a real shell; where it is not installed it is left out, but not in CI. */
+/** A test with a real shell; it is skipped when the shell is not installed, except in CI. */
 const withShell = (shell: string, test: () => void) => {
   const isHere = isInstalled(shell)
   const skip = isHere || process.env.CI === 'true' ? false : `${shell} is not installed`
   return t.test(`completion in ${shell}`, { skip }, async () => test())
 }
 
-/** Types `vmcp-admission comp`, Tab, `fi`, Tab into a zsh on a terminal, and prints what is seen there. */
+/**
+ * A zsh script that types `vmcp-admission comp`, Tab, `fi`, Tab into a zsh on a terminal and prints what that displays.
+ */
 const ZSH_TERMINAL = `
   zmodload zsh/zpty
   zpty shell zsh -f -i
@@ -55,7 +57,7 @@ const ZSH_TERMINAL = `
   print -r -- "$seen$more"
 `
 
-/** What is typed, words that are offered, and a word that is not. */
+/** The words typed, words that completion must offer, and a word that it must not offer. */
 const ROWS: [typed: string[], offered: string[], not: string][] = [
   [[''], [...COMMANDS.keys()], 'deploy'],
   [['ch'], ['check'], 'audit'],
@@ -99,7 +101,7 @@ withShell('zsh', () => {
   const registered = `autoload -U compinit && compinit -u -D; source '${scripts.get('zsh')}'; print -r -- "$_comps[vmcp-admission]"`
   t.match(run('zsh', '-f', '-c', registered), '_bash_complete')
 
-  // As a user has it: a file in the fpath, and the first Tab of a shell.
+  // As for a user: the script is in the fpath, and Tab is the first key in a new shell.
   copyFileSync(scripts.get('zsh') ?? '', join(folder, '_vmcp-admission'))
   const typed = run('zsh', '-f', '-c', ZSH_TERMINAL)
   t.match(typed, 'vmcp-admission completion')

@@ -45,7 +45,7 @@ const annotated = (lines: string) =>
     `  name: weather\n  annotations:\n    ${ignoreAnnotation(GROUP)}: |\n${lines}`,
   )
 
-/** What files alone cannot tell. */
+/** Rules that need more than files: a cluster or the stored object. */
 const ELSEWHERE = [
   'secret-reference-found',
   'deleted-resource-unreferenced',
@@ -54,7 +54,7 @@ const ELSEWHERE = [
   'written-subject-provider-exists',
 ]
 
-/** Runs check in a new folder with these files; the lines without the counts. */
+/** Runs `check` in a new folder with these files and returns its lines without the counts. */
 async function checked(files: Readonly<Record<string, string>>, args: readonly string[]) {
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-configuration-'))
   try {
@@ -518,7 +518,7 @@ t.test('role and access take the release of the file', async (t) => {
       },
     },
   })
-  // To 0.48 a claim that is a string fits no mapping.
+  // In releases up to 0.48, a role claim that is a string matches no mapping.
   const rows: [release: string, flags: string[], outcome: RegExp][] = [
     ["release: '0.44'", [], /^role: \S+:role\/reader /m],
     ["release: '0.58'", [], /^role: \S+:role\/admin /m],
@@ -542,7 +542,8 @@ t.test('role and access take the release of the file', async (t) => {
       )
     }
   }
-  // From 0.47 on the backend falls back to `default`, so this gateway issues the tokens, without the claim.
+  // From release 0.47 on, the backend falls back to `default`, so this VirtualMCPServer issues the tokens, which lack
+  // the claim.
   const front = [
     { kind: 'MCPGroup', metadata: { name: 'tools' }, spec: {} },
     { kind: 'MCPServer', metadata: { name: 'backend' }, spec: { image: 'a', groupRef: { name: 'tools' } } },

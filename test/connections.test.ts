@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import t from 'tap'
 import { boundConnections } from '../src/server/connections.ts'
 
-/** Milliseconds within which a socket connects or is closed, on a busy machine too. */
+/** The milliseconds within which a socket must connect or close, even on a busy machine. */
 const SOON = 20_000
 const closed = (socket: Socket) => once(socket, 'close', { signal: AbortSignal.timeout(SOON) })
 

@@ -38,7 +38,7 @@ const stored = ({ kind, metadata, spec }: Other) =>
   resourceOf(kind, spec, { namespace: 'default', resourceVersion: String(versions++), ...metadata })
 const kindOf = ({ kind }: Other) => kindNamed.get(kind) ?? mcpGroup
 
-/** A workload of the group `tools` with the configuration `shared`; some without. */
+/** A workload of the group `tools`; six of seven refer to the MCPExternalAuthConfig `shared`. */
 const workload = (i: number): Other => ({
   kind: BACKEND_KINDS[i % BACKEND_KINDS.length] ?? 'MCPServer',
   metadata: { name: `workload-${i}` },
@@ -51,7 +51,7 @@ const workload = (i: number): Other => ({
 const discovering = gateway('discovering', { authServerConfig: authServer('okta') })
 const listing = gateway('listing', { outgoingAuth: inline({ 'workload-0': 'shared', stranger: 'shared' }) })
 
-/** What so many workloads share, and the few beside them. */
+/** A state with `count` workloads, the group and configurations to which they refer, and these VirtualMCPServers. */
 function filled(count: number, ...gateways: readonly Other[]): Filled {
   const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: (kind) => kindNamed.has(kind) })
   const current = new CurrentFindings(state, () => judgeOf())
@@ -87,7 +87,7 @@ const look =
   ({ state }: Filled) =>
     question(state.in('default'))
 
-/** Every lookup, every review, and what comes from a watch. */
+/** Lookups, reviews and changes of the cache, whose cost is measured. */
 const ROWS: readonly (readonly [title: string, act: (view: Filled) => unknown])[] = [
   ['one object', look((cluster) => cluster.get('MCPServer', 'workload-0'))],
   [
@@ -126,7 +126,7 @@ const ROWS: readonly (readonly [title: string, act: (view: Filled) => unknown])[
   ),
 ]
 
-/** As many as a large namespace has; what a review may cost grows with them, and no faster. */
+/** MANY is the size of a large namespace; the cost may grow at most linearly from FEW to MANY. */
 const [FEW, MANY] = [500, 2_000]
 
 t.test('what a lookup, a review or a change costs grows at most as the namespace does', async (t) => {
@@ -214,7 +214,7 @@ const configOf = (type: string, settings: object): Other => ({
 const aws = (roleMappings: readonly object[]) => configOf('awsSts', { region: 'eu-central-1', roleMappings })
 const ROLE = 'arn:aws:iam::123456789012:role'
 
-/** Objects of so many parts; those of an update have other values in all of them. */
+/** Objects with `n` parts of one kind; `is` becomes part of all values, so that an update changes them all. */
 const GROWN: readonly (readonly [title: string, of: (count: number, is: string) => Other])[] = [
   [
     'mappings by claim',
@@ -318,7 +318,7 @@ t.test('what each rule, and a review, costs grows at most as the object does', a
   }
 })
 
-/** Matchers that are hard to reason about, a different one for each number. */
+/** Matchers that are hard to analyse; each number gives another one. */
 const HARD: readonly ((i: number) => string)[] = [
   (i) => `claims.a.matches("^(a|b|c${i}){1,40}(x|y){1,40}$") && !claims.a.matches("(ab){1,60}[a-z]{50}z$")`,
   (i) => repeated(200, (j) => `claims.a.startsWith("${'ab'.repeat(j % 7)}${i}${j}")`, ' || '),
@@ -421,7 +421,7 @@ t.test('the text of matchers is compiled as far as the budget goes, and the find
   t.ok(many.spent <= JUDGEMENT, `${many.spent} units`)
 })
 
-/** What outlives a judgement: tables that the code fills, and caches with their bound in bytes. */
+/** Module-level collections: what each holds, and whether it is filled once or is a cache bounded in bytes. */
 const OUTLIVES: Readonly<Record<string, string>> = {
   'access/role/caller-tokens.ts UNKNOWN_TOKENS': 'stays empty',
   'cel/declarations.ts overloadIndex': 'the signatures of CEL',
@@ -448,7 +448,7 @@ const OUTLIVES: Readonly<Record<string, string>> = {
   'rule/bounded-cache.ts all': 'the caches',
 }
 
-/** Whether an expression makes a collection that something may be put into, outside of functions. */
+/** Whether an expression outside of functions creates a mutable collection. */
 function makesCollection(node: ts.Node): boolean {
   if (ts.isFunctionLike(node)) return false
   if (ts.isNewExpression(node)) {

@@ -32,7 +32,7 @@ import { waitUntilReady } from './support/server.ts'
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
-/** Every part of the chart at once. */
+/** Values that enable every part of the chart. */
 const EVERYTHING = {
   watchNamespaces: ['team-a', 'team-b'],
   checkSecrets: true,
@@ -93,7 +93,10 @@ const ALERTS = { 'prometheusRule.enabled': true }
 const CONFIG = { 'config.file': { profile: 'strict', severities: ['upstream-url-https=advice'] } }
 const DASHBOARD = { 'dashboard.enabled': true }
 
-/** Every value, another one than by default, and what must be set beside it to be of use. */
+/**
+ * For each value of the chart: a value that is not its default, and other values that must be set so that it has an
+ * effect.
+ */
 const CHANGED: readonly (readonly [string, unknown, object?])[] = [
   ['global.imageRegistry', 'mirror.example'],
   ['global.imagePullSecrets', [{ name: 'registry' }]],
@@ -210,7 +213,7 @@ t.test('the bundle does what the sources do, unprivileged and without writing a 
     t.match(bundled?.stdout, said)
   }
 
-  // Node's permission model refuses every write and every child; env clears what the runner of the tests adds.
+  // Node's permission model denies all writes and child processes; `env -i` removes the variables of the test runner.
   const flags = ['--host=127.0.0.1', '--port=0', '--probe-port=0', `--cert-dir=${certificates}`]
   const args = [
     '-i',
@@ -457,7 +460,7 @@ function chartTests(): void {
     const leaves = (value: unknown, schema: Schema, at: string): string[] => {
       const known = Object.keys(schema.properties ?? {})
       if (known.length === 0 || at.endsWith('resources')) return [at]
-      // Other charts share the globals.
+      // `global` is shared with other charts, so its other keys are not the chart's.
       t.equal(schema.additionalProperties, at === 'global' ? undefined : false, at)
       const ofParent = at === '' ? ['enabled'] : []
       t.strictSame([...ofParent, ...Object.keys(value as object)].sort(), known.sort(), at)
@@ -514,7 +517,7 @@ function chartTests(): void {
       podsOf(rendered(values).objects).flatMap(({ containers }) => containers[0].args),
     )
     const shown = set.map((arg) => /^--([\w-]+)/.exec(arg)?.[1])
-    // Left to extraArgs, or of no use in a pod.
+    // Flags that users set with extraArgs, or that have no use in a pod.
     const others = [
       'help',
       'kubeconfig',
@@ -581,7 +584,7 @@ function chartTests(): void {
     },
   )
 
-  /** What the roles that are bound to an account grant. */
+  /** The permissions of a service account, from all roles bound to it. */
   const rights = (objects: readonly Manifest[], account: string) =>
     objects
       .filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole')
@@ -627,7 +630,7 @@ function chartTests(): void {
     'vmcp-system: secrets.: create',
   ]
 
-  /** What the pods that answer may know of what the leader writes. */
+  /** What webhook pods may read of the configurations that the leader writes. */
   const reading = ['mutating', 'validating'].map(
     (which) =>
       `cluster: ${which}webhookconfigurations.admissionregistration.k8s.io named vmcp-admission: get,watch`,
@@ -650,7 +653,7 @@ function chartTests(): void {
         [...view('cluster'), ...reading, authorityRead, 'cluster: secrets.: get'],
         [...arming(), ...authority],
       ],
-      // The leader has no findings: the pods that answer reviews keep the reports.
+      // The leader does not judge objects: the webhook pods write the reports.
       [
         { reports: true },
         [...view('cluster'), ...reading, authorityRead, ...reporting('cluster')],
@@ -670,7 +673,7 @@ function chartTests(): void {
         [...view('team-a'), ...view('team-b'), ...reading, authorityRead],
         [...arming(), ...authority],
       ],
-      // Without arming, nothing in the whole cluster.
+      // Without arming, the chart creates no cluster-wide permission.
       [
         { ...UNARMED, watchNamespaces: ['team-a'], checkSecrets: 'any-caller', reports: true },
         [...view('team-a'), 'team-a: secrets.: get', ...reporting('team-a')],
@@ -800,7 +803,7 @@ function chartTests(): void {
       t.match([main, dockerfile], ['/app/dist/cli/main.js', /COPY --from=build \/app \/app/])
       t.equal(args[0], 'doctor')
       t.doesNotThrow(() => readFlags(doctor.flags, args.slice(1), {}))
-      // Of a Service this is the selector itself.
+      // A Service has the pod labels in spec.selector itself.
       for (const { kind, spec: one } of rendered({ ...values, ...MONITOR }).objects) {
         if (kind !== 'Service') continue
         const isSelected = Object.entries(one.selector).every(

@@ -39,18 +39,18 @@ const bundle = (pair: { readonly certificate: string }) => base64(pair.certifica
 
 type Json = Record<string, unknown>
 
-/** An installation as an API server has it: what a path answers. A test breaks it. */
+/** An installation in a fake cluster: the objects that the API server returns by path. Each test damages it. */
 interface Cluster {
   readonly objects: Map<string, Json>
-  /** Refusals, by path, of any method. */
+  /** Errors for requests to a path with any method. */
   readonly refusals: Map<string, [status: number, message: string]>
-  /** What a service account may not do: verb and resource. */
+  /** Verbs and resources that the service account is denied. */
   readonly forbidden: Set<string>
-  /** What the API server says of the dry run; undefined when it asks the webhook. */
+  /** The answer to the dry run; undefined when the API server calls the webhook. */
   probe: Answer | undefined
-  /** By how many milliseconds the clock of this machine is ahead. */
+  /** Milliseconds by which this machine's clock is ahead of the API server's. */
   offset: number
-  /** Metrics of pods, by name. */
+  /** The metrics of each pod, by the pod's name. */
   readonly metrics: Map<string, string>
 }
 
@@ -140,7 +140,7 @@ function healthy(): Cluster {
   }
 }
 
-/** Answers as this cluster would. */
+/** Answers requests as the API server of this cluster. */
 function answerOf(cluster: Cluster): Answer {
   return (response) => {
     const { method = '', url = '' } = response.req
@@ -180,7 +180,7 @@ async function serve(t: Test, cluster: Cluster) {
   return fakeApiServer(t, '', { lists: [answerOf(cluster)] })
 }
 
-/** Examines it at the fixed time, with a short wait for the Lease. */
+/** Runs the examination at a fixed time, with a short wait for the Lease. */
 async function diagnose(t: Test, cluster: Cluster) {
   const server = await serve(t, cluster)
   const opened = await openInstallation({ kubeconfig: server.kubeconfig, group: GROUP }, NAMESPACE, {})
@@ -202,14 +202,14 @@ const lineOf = ({ level, id, object, message, remedy }: DoctorFinding) =>
   `${level} (${id}): ${object}: ${message}${remedy === '' ? '' : `; ${remedy}`}`
 
 const names = new Map<string, string>()
-/** Fingerprints are others in each run. */
+/** Replaces the fingerprints, which are random, by names. */
 const stable = (text: string) =>
   text.replace(/(?:[0-9A-F]{2}:){31}[0-9A-F]{2}/g, (found) => {
     if (!names.has(found)) names.set(found, `FINGERPRINT ${'ABCDE'[names.size]}`)
     return names.get(found) ?? ''
   })
 
-/** Sets what is down there in an object; undefined takes it away. */
+/** Sets the value at a path inside an object; undefined deletes it. */
 function set({ objects }: Cluster, path: string, at: string, value: unknown): void {
   const keys = at.split('.')
   const last = keys.pop() ?? ''
@@ -224,10 +224,10 @@ function add({ objects }: Cluster, path: string, at: string, ...values: unknown[
 
 const FIRST = `${VALIDATING}/vmcp-admission`
 const BOTH = [FIRST, `${MUTATING}/vmcp-admission`]
-/** Sets a field of the entry that judges writes. */
+/** Sets a field of the validating webhook that judges writes. */
 const setEntry = (cluster: Cluster, at: string, value: unknown) =>
   set(cluster, FIRST, `webhooks.0.${at}`, value)
-/** Has every entry call with this. */
+/** Sets the clientConfig of every webhook. */
 function setClients(cluster: Cluster, clientConfig: (path: unknown) => object): void {
   for (const path of BOTH)
     for (const each of part(cluster.objects.get(path), 'webhooks') as Json[])
@@ -249,7 +249,7 @@ function setArg(cluster: Cluster, from: string, to: string): void {
 }
 const ARGS = 'spec.template.spec.containers.0.args'
 
-/** As the chart does by default: the pods that answer write nothing. */
+/** Changes the installation to the chart's default: a leader Deployment beside the webhook pods, which do not write. */
 function separate(cluster: Cluster): void {
   const deployment = structuredClone(cluster.objects.get(DEPLOYMENT) ?? {})
   cluster.objects.set(LEADER, deployment)
@@ -677,7 +677,7 @@ t.test('a Lease by another clock, renewed while we look', async (t) => {
   t.strictSame((await diagnose(t, cluster)).findings, [])
 })
 
-/** Now by the clock of this machine, which the commands use. */
+/** A healthy installation whose Lease was renewed just now: commands use the clock of this machine. */
 function current(): Cluster {
   const cluster = healthy()
   set(cluster, LEASE, 'spec.renewTime', new Date().toISOString().replace(/Z$/, '000Z'))
@@ -955,7 +955,8 @@ t.test('uninstall', async (t) => {
   })
   set(cluster, LEADER, 'spec.replicas', 0)
   t.strictSame(await run(), { status: 1, stdout: '', stderr: held + kept })
-  // The clock of the holder is behind, and then ahead: the API server has recorded when it wrote the Lease.
+  // The clock of the Lease's holder is first behind and then ahead; managedFields has the API server's time of the
+  // write.
   const HOUR = 3_600_000
   for (const [ahead, age, isHeld] of [
     [-HOUR, 0, true],

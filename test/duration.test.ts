@@ -1,7 +1,7 @@
 import t from 'tap'
 import { parseDuration } from '../src/rule/duration.ts'
 
-/** Nanoseconds recorded from `time.ParseDuration` of Go 1.26; undefined where it refuses. */
+/** Results in nanoseconds recorded from `time.ParseDuration` of Go 1.26; undefined where it returns an error. */
 const recorded: readonly (readonly [text: string, nanoseconds: bigint | undefined])[] = [
   ['', undefined],
   ['0', 0n],

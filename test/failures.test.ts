@@ -7,8 +7,8 @@ import { stringify } from 'yaml'
 import { runCli } from './support/cli.ts'
 
 /**
- * The setups of docs/failures.md as people have them, in several forms: each world below is right, a row changes it in
- * the way that failed, and its twin in the nearest way that works.
+ * The failures of docs/failures.md in realistic setups. Each `World` below is correct; a row changes it into a setup
+ * that failed, and into the most similar ones that work.
  */
 
 /* eslint-disable @typescript-eslint/no-explicit-any, @typescript-eslint/no-unsafe-assignment, @typescript-eslint/no-unsafe-member-access, @typescript-eslint/no-unsafe-call, @typescript-eslint/no-unsafe-return, @typescript-eslint/no-dynamic-delete -- a row changes any part of an object */
@@ -93,7 +93,7 @@ const googleAs = (additionalAuthorizationParams: object) => ({
   },
 })
 
-/** A gateway with an authorization server, in front of a server that gets an exchanged token. */
+/** A VirtualMCPServer with an embedded authorization server, and a backend that gets an exchanged token. */
 const gatewayWorld = (): World => ({
   group: object('MCPGroup', 'tools'),
   tokens: object('MCPOIDCConfig', 'tokens', {
@@ -132,7 +132,7 @@ const gatewayWorld = (): World => ({
   }),
 })
 
-/** A proxy for a remote server, with an authorization server of its own. */
+/** An MCPRemoteProxy with an embedded authorization server of its own. */
 const proxyWorld = (): World => ({
   tokens: object('MCPOIDCConfig', 'tokens', {
     type: 'inline',
@@ -153,7 +153,7 @@ const proxyWorld = (): World => ({
   }),
 })
 
-/** A proxy that signs its requests with a role of AWS. */
+/** An MCPRemoteProxy that signs requests with an AWS role. */
 const awsWorld = (): World => ({
   tokens: object('MCPOIDCConfig', 'tokens', {
     type: 'inline',
@@ -177,14 +177,14 @@ const awsWorld = (): World => ({
 
 type Change = (world: World) => void
 interface Row {
-  /** The number in the first list, or that in the second one behind `2.`. */
+  /** The number of the failure in the first list; `2.N` in the second list. */
   readonly story: number | string
   readonly title: string
   readonly world: () => World
   readonly wrong: Change
-  /** Ids of which each must be found. */
+  /** The rule ids that must be reported. */
   readonly finds: readonly string[]
-  /** The nearest setups that work: nothing is found in them, but for `tolerated`. */
+  /** Changes into similar setups that work, in which no finding is reported. */
   readonly right: readonly Change[]
 }
 
@@ -1230,7 +1230,7 @@ const KEY = {
   type: 'headerInjection',
   headerInjection: { headerName: 'X-Api-Key', valueSecretRef: secret('key') },
 }
-/** A second backend of the gateway, with a key of its own, that the gateway does not list. */
+/** Adds a backend with a credential of its own to the group; the VirtualMCPServer's `backends` does not list it. */
 const withOwnKey =
   (kind: string, spec: object = KEY, outgoingAuth: object = {}): Change =>
   (w) => {
@@ -1272,7 +1272,7 @@ const EXCHANGE = {
   },
 }
 
-/** The rows of research/failures2.md that this file holds, by their number there. */
+/** Failures of the second list, by their number there. */
 const SECOND_LIST: readonly Row[] = [
   ...['MCPServer', 'MCPServerEntry'].flatMap((kind): Row[] => [
     {
@@ -1608,7 +1608,7 @@ async function findings(world: World, flags: readonly string[] = []): Promise<st
   }
 }
 
-/** Whether a line is not the note about a field that works, and has another place in newer releases. */
+/** Whether a line is anything but the advice about a deprecated field that still works. */
 const isNoNote = (line: string): boolean =>
   !/: advice: .*\((?:delegation-in-inbound-grants|primary-upstream-provider-in-auth-server)\)$/.test(line)
 
@@ -1739,7 +1739,7 @@ t.test('rows of the second list, by release', async (t) => {
     ['8', both(EXTERNAL, audience('tools', '/mcp')), 'resource-url-absolute', all, []],
     ['13', (w) => (w.wiki = ENTRY(fromSecret('Host'))), 'forwarded-header-allowed', all, []],
     ['SPIFFE', spiffe({ trustDomainRef: 'other' }), 'spiffe-client-trust-domain-configured', ['none'], []],
-    // The API server says the same, as an error.
+    // In these releases the API server refuses the reference itself.
     ['SPIFFE', spiffe({ trustDomainRef: 'other' }), 'release-accepts', ['0.50', '0.63'], ['none']],
     ['SPIFFE', spiffe({}), 'spiffe-client-tls-listener-configured', ['none', '0.62'], []],
     ['deprecated', delegates, 'delegation-in-inbound-grants', ['none', '0.47', '0.63'], ['0.43', '0.46']],
@@ -1756,7 +1756,7 @@ t.test('rows of the second list, by release', async (t) => {
         ['0.47', '0.63'],
       ],
       ['5', both(OTHER_PROVIDER, change), 'auth-config-served', ['0.47', '0.63'], ['none', '0.46']],
-      // The operator fills in the first provider for what the VirtualMCPServer names itself.
+      // For entries of `backends`, the operator fills in the first provider.
       ['18', both(awsBehindGitHub, change), 'aws-subject-token-readable', ['0.47', '0.63'], ['none', '0.46']],
     ]),
     ['5', both(checkingJira, forOther), 'backend-credentials-configured', ['none', '0.46', '0.63'], []],

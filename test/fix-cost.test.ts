@@ -3,9 +3,9 @@ import t from 'tap'
 import { fixed, writtenAs } from './support/fixed.ts'
 import { stepsOf } from './support/steps.ts'
 
-// A file of its own: what is counted here is not seen by the coverage of the tests.
+// In a file of its own, because counting blocks disturbs the coverage of other tests.
 t.test('the members of each issuer are moved at the same cost', async (t) => {
-  // Code that is optimised while it runs is no longer counted.
+  // V8 does not count blocks of optimised functions.
   for (const flag of ['--no-opt', '--no-maglev']) setFlagsFromString(flag)
   const server = (count: number) => ({
     trustedIssuers: Array.from({ length: count }, (_, i) => ({

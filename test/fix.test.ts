@@ -154,7 +154,7 @@ t.test('what is fixed, by the finding', async (t) => {
   for (const [before, titles] of rows) t.strictSame(fixed(before).titles, titles, titles.join())
 })
 
-/** In kinds of which the specification leaves the fields open. */
+/** Misspelt fields in kinds whose fields the specification does not list completely. */
 function misspeltFields(): [before: string, titles: string[]][] {
   const of = (kind: string, spec: string) =>
     `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: ${kind}\nmetadata: {name: a}\nspec:\n${spec}`
@@ -172,7 +172,7 @@ function misspeltFields(): [before: string, titles: string[]][] {
   ]
 }
 
-/** The rules whose fixes move fields, which they do only where the release is known. */
+/** Rules whose fixes move fields; such a fix needs a known release. */
 const MOVING = new Set([
   'delegation-in-inbound-grants',
   'primary-upstream-provider-in-auth-server',
@@ -288,7 +288,7 @@ t.test('defaults of fields that are empty, and of a namespace that nobody has na
       ),
     ],
     [
-      // The first key of an object is empty, and another field is added before it.
+      // The value of the object's first key is empty, and the fix inserts another key before it.
       authServer(oidc('scopes:')).replace('    issuer:', '    storage:\n    issuer:'),
       authServer(oidc('scopes: [openid, offline_access]')).replace(
         '    issuer:',
@@ -406,7 +406,7 @@ t.test('the command', async (t) => {
   t.match(await run(), { status: 2, stderr: /name the files or folders to fix/ })
 })
 
-/** Copies of a resource, in each of which one field has another case, in snake case or lower case. */
+/** Copies of a resource that each have one field in another spelling: snake case or lower case. */
 function misspelt(resource: Readonly<Record<string, unknown>>): Record<string, unknown>[] {
   const names = new Set<string>()
   const collect = (value: unknown): void => {
@@ -436,7 +436,7 @@ function misspelt(resource: Readonly<Record<string, unknown>>): Record<string, u
   })
 }
 
-/** A file after `fix` for a release that has every new place. */
+/** The result of `fix` for the newest release. */
 const fixedNow = (text: string) => fixed(text, { release: NEWEST })
 
 t.test('what is deprecated is moved, with its comments', async (t) => {
@@ -552,7 +552,7 @@ t.test(
   'a move changes nothing else of the text: values keep their digits, quotes and comments',
   async (t) => {
     const VALUES = ['a', '"a"', "'a'", '"{{ .a }}"', '"<A>"', '"${A}"', '"a\\u00e9, {b"']
-    /** A value that is told from every other, in quotes or not. */
+    /** Makes a value unique, so that it can be found again after the fix. */
     const unique = (form: string, name: string) => form.replace(/a/i, (letter) => `${letter}${name}`)
     let moves = 0
     const sample = fc.record({
@@ -643,7 +643,7 @@ t.test('members are moved in each of many documents, beside other edits and what
   t.end()
 })
 
-/** The text with remarks at lines of its spec: behind them, or above. JSON has none. */
+/** The text with comments added after or above some lines of the spec; JSON is returned unchanged. */
 function commented(text: string, style: string, at: readonly number[]): string {
   if (style.startsWith('JSON')) return text
   const lines = text.split('\n')

@@ -40,7 +40,7 @@ const pluralOf = ({ kind }: Given['object']): string => kindNamed.get(String(kin
 const OTHER_GROUP = 'auth.example.com'
 const CONFIGURATION = 'vmcp-admission.yaml'
 
-/** The settings of a row, as the flags that have them and the text of the configuration file. */
+/** The settings of a row: names are flags, except `file`, which is the text of the configuration file. */
 interface Settings {
   readonly mode?: 'warn'
   readonly profile?: 'strict'
@@ -60,7 +60,7 @@ interface Given {
   readonly t: Test
 }
 
-/** As what a finding is reported; `none` where it is not. */
+/** The severity with which a finding is reported; `none` when it is not. */
 type Told = 'error' | 'warning' | 'none'
 
 const objectWith = (spec: object, { group = DEFAULT_API_GROUP, annotations = {}, kind = KIND } = {}) => ({
@@ -95,7 +95,7 @@ interface Row {
   readonly object: Readonly<Record<string, unknown>>
   readonly settings: Settings
   readonly told: Told
-  /** Front ends that tell it otherwise, and why. */
+  /** Front ends that report another severity, with the reason. */
   readonly but?: Readonly<Partial<Record<FrontEnd, readonly [Told, reason: string]>>>
 }
 
@@ -112,7 +112,7 @@ const rateLimited = objectWith(
 const IS_STORED = 'the API server takes the object: its CRD demands less than those of the known releases'
 const OF_THE_CLUSTER = 'an API server lists only objects of the group that is asked for'
 
-/** Each setting, after a row that shows what is found without it. */
+/** A row for each setting, after rows without it. */
 const ROWS: readonly Row[] = [
   { title: 'without a setting', ...pattern, settings: {}, told: 'error' },
   { title: 'mode warn', ...pattern, settings: { mode: 'warn' }, told: 'warning' },
@@ -242,19 +242,19 @@ const ROWS: readonly Row[] = [
   },
 ]
 
-/** How a front end judges the object of a row. Throws UsageError where it does not have one of the settings. */
+/** Returns the severity that a front end reports for a row. Throws UsageError when the front end lacks a setting. */
 type Asked = (given: Given) => Promise<Told>
 
 const flagsOf = ({ settings }: Given): string[] =>
   Object.entries(settings).flatMap(([name, value]) => (name === 'file' ? [] : [`--${name}=${String(value)}`]))
 
-/** The told severity in a list of findings. */
+/** The severity of the row's finding in a list of findings. */
 const toldOf = (findings: readonly { id: string; severity: string }[], { id }: Given): Told => {
   const found = findings.filter((each) => each.id === id).map(({ severity }) => severity)
   return found.includes('error') ? 'error' : found.length > 0 ? 'warning' : 'none'
 }
 
-/** Runs a command that judges, beside the configuration file. */
+/** Runs a command with the object of a row, in a folder that has the configuration file. */
 async function run(
   given: Given,
   command: string,
@@ -275,7 +275,7 @@ const findingsIn = ({ stdout }: { stdout: string }) =>
 
 const release063 = knownReleases().find(({ version }) => version.startsWith('0.63.'))
 
-/** The CustomResourceDefinitions of release 0.63, as its cluster has them. */
+/** The CustomResourceDefinition of release 0.63 at an API path; undefined for other paths. */
 const definitionOf = (path: string): object | undefined => {
   const kind = KINDS.find((each) => path.includes(`/customresourcedefinitions/${each.plural}.`))
   const schema = kind && release063?.schemas[kind.kind]
@@ -291,7 +291,10 @@ const definitionOf = (path: string): object | undefined => {
   }
 }
 
-/** The flags for a cluster that holds the objects, with the CRDs of the release in place of `--release`. */
+/**
+ * The flags for reading a cluster with these objects. `--release` is replaced by the CRDs of that release in the
+ * cluster.
+ */
 async function clusterFlags(given: Given, objects: readonly Given['object'][]): Promise<string[]> {
   const { release, ...settings } = given.settings
   const { kubeconfig } = await fakeApiServer(given.t, pluralOf(given.object), {
@@ -314,7 +317,7 @@ const pair = (async () => {
   return localPair(folder, ['127.0.0.1'])
 })()
 
-/** What the server judges with, by its own flags and configuration file. */
+/** The settings and state with which the server would judge, from its flags and configuration file. */
 async function serverWorld(given: Given): Promise<World & { readonly state: ClusterState }> {
   const { release = '', ...settings } = given.settings
   const flags = flagsOf({ ...given, settings })
@@ -349,7 +352,7 @@ interface Response {
   readonly patch?: string
 }
 
-/** A server that listens nowhere, beside the objects of its cluster; `ask` sends it a review of an object. */
+/** A webhook without a port. `ask` sends it the review of an object. */
 async function startWebhook(world: World) {
   const judge = createJudge(world)
   const app = buildWebhook(
@@ -407,17 +410,20 @@ const auditEvent = ({ object }: Given): string => {
   })
 }
 
-/** Whether a new object can be stored: a plan tells errors alone. */
+/**
+ * The reported severity in the output of `steps`, which reports errors only; the outcome shows whether anything else is
+ * wrong.
+ */
 function toldOfSteps({ stdout }: { stdout: string }, { id }: Given): Told {
   const { outcome, errors } = JSON.parse(stdout) as { outcome: string; errors: string[] }
   if (errors.some((text) => text.endsWith(` (${id})`))) return 'error'
   return outcome === 'order' || outcome === 'nothing' ? 'none' : 'warning'
 }
 
-/** The parts of a type that may be left out. */
+/** The names of a type's optional properties. */
 type Optional<T> = { [K in keyof T]-?: object extends Pick<T, K> ? K : never }[keyof T]
 type None<T extends never> = T
-/** Compiles only while whoever makes a judge, or asks it, has to say every part: what is not known has a value of its own. */
+/** Compiles only if these types have no optional properties: callers must state that something is unknown. */
 export type NothingIsLeftOut = [
   None<Optional<World>>,
   None<Optional<EngineSettings>>,
@@ -500,7 +506,7 @@ const FRONT_ENDS = {
       flagsOf(given),
     )
     await editor.open('object.json', text)
-    // A second file, whose finding no row changes, is shown after the first.
+    // A second file with a constant finding is judged after the first; once it is shown, the first has been judged.
     await editor.open('last.yaml', 'a: [')
     await editor.shown('last.yaml')
     await editor.rest()
@@ -544,7 +550,7 @@ const OLD = { ...objectWith({}, { kind: 'MCPGroup' }) }
 
 const FLAGS_OF_PAGE = 'the page has a choice of releases, and no other setting'
 const TRIALS = 'a trial period is one of the webhook: this command denies nothing'
-/** The settings that a front end does not have. */
+/** By front end: settings that it does not have, and why. */
 const LACKING: Readonly<Partial<Record<FrontEnd, Readonly<Partial<Record<keyof Settings, string>>>>>> = {
   'current findings': { mode: 'the server counts them as errors in a trial period too' },
   check: { mode: TRIALS },
@@ -569,14 +575,14 @@ const LACKING: Readonly<Partial<Record<FrontEnd, Readonly<Partial<Record<keyof S
   },
 }
 
-/** Why a front end cannot tell the finding of a row. */
+/** Why a front end cannot report the finding of a row; undefined when it can. */
 const SILENT: Readonly<Partial<Record<FrontEnd, (row: Row) => string | undefined>>> = {
   fix: ({ id }) => (id === pattern.id ? undefined : 'the finding has no fix'),
   library: ({ settings }) =>
     settings.severity?.includes('@') === true ? 'its severities are for all namespaces' : undefined,
 }
 
-/** What a front end shows of severities. */
+/** How a front end maps severities. */
 const SHOWN: Readonly<Partial<Record<FrontEnd, (told: Told) => Told>>> = {
   fix: (told) => (told === 'none' ? 'none' : 'warning'),
   steps: (told) => (told === 'error' ? 'error' : 'none'),
@@ -607,7 +613,7 @@ for (const row of ROWS)
     }
   })
 
-/** The commands that are not in the table, and why. */
+/** Commands that report no findings, and why. */
 const NOT_JUDGING: Readonly<Record<string, string>> = {
   plan: 'it tells effective authentication and no findings, in each namespace',
   access: 'it tells effective authentication and no findings, in each namespace: a role of AWS is in none',
@@ -631,7 +637,7 @@ t.test('every command is in the table, or does not judge', async (t) => {
   )
 })
 
-/** The leaves of an object, as `path=value`. */
+/** The scalar values of an object, as `path=value`. */
 const leavesOf = (value: unknown, at = ''): string[] =>
   typeof value === 'object' && value !== null
     ? Object.entries(value).flatMap(([key, each]) => leavesOf(each, `${at}/${key}`))
@@ -643,7 +649,7 @@ const patched = (object: unknown, patch: readonly unknown[]): unknown => {
   return copy
 }
 
-/** The object with the defaults that a front end writes. Throws UsageError where it does not have one of the settings. */
+/** The object with the defaults that a front end writes. Throws UsageError when the front end lacks a setting. */
 const WRITERS: Readonly<Record<string, (given: Given) => Promise<unknown>>> = {
   '/mutate': async (given) => {
     const { patch } = await ask('/mutate', given, [SERVICE_ACCOUNTS])
@@ -677,7 +683,7 @@ interface WrittenRow {
   readonly title: string
   readonly object: Given['object']
   readonly settings: Settings
-  /** The leaves that are added. */
+  /** The scalar values that are added. */
   readonly written: readonly string[]
 }
 
@@ -751,7 +757,7 @@ const WRITES_LACKING: Readonly<Record<string, Readonly<Partial<Record<keyof Sett
   },
 }
 
-// What /mutate writes counts in `steps` and `plan` too, which print none of it: steps.test.ts and plan.test.ts have --defaults.
+// `steps` and `plan` take the defaults into account without printing them; see steps.test.ts and plan.test.ts.
 for (const row of WRITTEN_ROWS)
   t.test(`defaults: ${row.title}`, async (t) => {
     for (const [writer, write] of Object.entries(WRITERS)) {
@@ -770,7 +776,9 @@ for (const row of WRITTEN_ROWS)
   })
 
 const ROLE = 'arn:aws:iam::123456789012:role'
-/** A gateway, and a configuration that its callers choose a role by; the gateway's tokens have no department. */
+/**
+ * A VirtualMCPServer and an `awsSts` configuration whose `roleClaim` is missing in the tokens that the server issues.
+ */
 const gatewayAndRoles = (namespace: string | undefined) => {
   const named = (kind: string, name: string, spec: object, place: string | undefined) => ({
     apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`,
@@ -920,7 +928,7 @@ data:
   t.strictSame(ids(judgeText(text, undefined).report.findings), ids(findings))
 })
 
-/** A finding as every front end can tell it; a front end without texts leaves them out of both lists. */
+/** The parts of a finding that all front ends report; those without texts are compared without `path` and `message`. */
 interface CorpusFinding {
   readonly kind: string
   readonly namespace: string
@@ -931,7 +939,10 @@ interface CorpusFinding {
   readonly message?: string
 }
 
-/** The examples of all rules about objects of our kinds, each with what stands beside it in a namespace of its own. */
+/**
+ * The examples of all rules with their other objects, each example in a namespace of its own. Only objects of the seven
+ * kinds.
+ */
 function corpus(): Given['object'][] {
   const worlds = rulePlaces().flatMap((place) =>
     examplesAt(place)
@@ -950,9 +961,9 @@ function corpus(): Given['object'][] {
     )
 }
 
-/** Only some front ends judge what stands in place of a value (decision 28). */
+/** Unresolved placeholders, which only some front ends judge (decision 28). */
 const PLACEHOLDER = /\$\{|\{\{|<[A-Z_]+>|\$[A-Z]/
-/** Characters: an editor shows no more than a thousand findings of a file. */
+/** The largest example, in characters: an editor shows at most a thousand findings for a file. */
 const LARGEST_WORLD = 10_000
 
 const key = ({ kind, namespace, name, severity, id, path, message }: CorpusFinding) =>
@@ -960,7 +971,7 @@ const key = ({ kind, namespace, name, severity, id, path, message }: CorpusFindi
 
 const inReport = (stdout: string) => (JSON.parse(stdout) as { findings: CorpusFinding[] }).findings
 
-/** The state of a server that may read neither Secrets nor ConfigMaps. */
+/** A cluster state of a server that may not read Secrets and ConfigMaps. */
 function stateWith(objects: readonly Given['object'][]): ClusterState {
   const state = new ClusterState({
     group: DEFAULT_API_GROUP,
@@ -975,21 +986,21 @@ function stateWith(objects: readonly Given['object'][]): ClusterState {
 
 const idIn = (message: string): string => / \(([\w-]+)\)$/.exec(message)?.[1] ?? message
 
-/** Each says in its own words where it looked for an object. */
+/** The words that differ between front ends, because they look for other objects in different places. */
 const WHERE =
   /in the given files|among the given objects|in the cluster|in this text|in namespace '[^']*'|; there is one in namespace '.*?own/g
 
-/** The characters of a warning that the API server keeps of every one. */
+/** The characters that the API server keeps of each warning when it shortens them. */
 const OF_WARNING = 150
 
-/** A finding as a response has it: advice is a warning, and a warning is one text, which is cut. */
+/** The finding as the webhook returns it: advice becomes a warning, and a warning is one shortened text. */
 function asOfWebhook({ path = '', message = '', severity, ...of }: CorpusFinding): CorpusFinding {
   if (severity === 'error') return { ...of, severity, path, message }
   const text = path === '' ? message : `${path}: ${message}`
   return { ...of, severity: 'warning', message: text.replaceAll(WHERE, 'here').slice(0, OF_WARNING) }
 }
 
-/** As diagnostics have it: the object is the place in the text, the id a code, and a path is told where the line lacks it. */
+/** The finding as a diagnostic: the object and mostly the path are given by the position, and the id is the code. */
 function asOfEditor({ namespace, id, severity, message = '' }: CorpusFinding): CorpusFinding {
   const levels: Readonly<Record<string, string>> = { error: '1', warning: '2', advice: '3' }
   const text = message
@@ -999,12 +1010,12 @@ function asOfEditor({ namespace, id, severity, message = '' }: CorpusFinding): C
   return { kind: '', name: '', namespace, id, severity: levels[severity] ?? severity, message: text }
 }
 
-/** How a front end judges a whole corpus, and what of a finding it tells. */
+/** How a front end reports the findings of all examples. */
 const CORPUS: Readonly<
   Record<
     string,
     {
-      /** What it tells of a finding; all unless given. */
+      /** Removes what the front end does not report of a finding; the default keeps everything. */
       readonly told?: (finding: CorpusFinding) => CorpusFinding
       readonly found: (objects: readonly Given['object'][], given: Given) => Promise<readonly CorpusFinding[]>
     }
@@ -1074,10 +1085,10 @@ const CORPUS: Readonly<
         await editor.open(name, text)
         await editor.open(`${namespace}-last.yaml`, 'a: [')
         await editor.shown(`${namespace}-last.yaml`)
-        // On a busy machine the small file may be judged first.
+        // On a busy machine the second file may be judged first.
         await editor.rest()
         for (const { code, severity, message } of await editor.shown(name, () => true)) {
-          // A note about an older release has no id.
+          // Notes about older releases have no id.
           if (code === undefined) continue
           found.push({
             ...{ kind: '', namespace, name: '', severity: String(severity), id: String(code) },
@@ -1106,7 +1117,10 @@ const CORPUS: Readonly<
   },
 }
 
-/** Not fields that an API server has dropped, what a write would choose, and ConfigMaps, which only audit lists. */
+/**
+ * Whether all front ends can report the finding: an API server drops unknown fields, /mutate resolves
+ * `subject-provider-chosen`, and only `audit` reads ConfigMaps.
+ */
 const isOfAll = ({ id }: CorpusFinding) =>
   !['unknown-field', 'subject-provider-chosen', 'config-map-reference-found'].includes(id)
 

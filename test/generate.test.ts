@@ -246,7 +246,7 @@ const CONSTRAINTS = [
   'maximum',
 ]
 
-/** The node without constraints, all the way down; `dropped` sees what goes. */
+/** The schema without constraints at any level; calls `dropped` with each keyword that it removes. */
 function bare(node: Node, dropped: (keyword: string) => void): Node {
   const each = (nodes: Readonly<Record<string, Node>>) =>
     Object.fromEntries(Object.entries(nodes).map(([name, child]) => [name, bare(child, dropped)]))
@@ -285,7 +285,7 @@ t.test('authServerConfig has the shape of embeddedAuthServer', async (t) => {
   }
 })
 
-/** The patterns of section 2.5, typed from the specification. */
+/** The patterns of section 2.5, typed by hand from the specification. */
 const P: Readonly<Record<string, string>> = {
   arn: String.raw`^arn:(aws|aws-cn|aws-us-gov):iam::\d{12}:role/[\w+=,.@\-_/]+$`,
   region: String.raw`^[a-z]{2}(-[a-z]+)+-\d+$`,
@@ -300,8 +300,8 @@ const P: Readonly<Record<string, string>> = {
 }
 
 /**
- * Every field of sections 2.4 and 8, typed from the specification: path, type, `!` when required (`?!` when a newer
- * release may leave it out), then constraints and the default. `A`, `O`, `U`, `R` and `S` stand for long paths.
+ * Every field of sections 2.4 and 8, typed by hand from the specification: its path, type, `!` if it is required (`?!`
+ * if a newer release may omit it), constraints and default. `A`, `O`, `U`, `R` and `S` abbreviate long paths.
  */
 const PATHS: Readonly<Record<string, string>> = {
   A: 'spec.embeddedAuthServer',
@@ -427,7 +427,7 @@ status.referencingWorkloads[].name string! minLength=1
 
 interface Row {
   readonly path: string
-  /** What the strict CRD says at the path, in the words of the table: type, required mark, constraints. */
+  /** The type, required mark and constraints of the field in the strict CRD, in the notation of FIELDS. */
   readonly strict: string
   readonly default: unknown
   readonly alternative: boolean
@@ -473,7 +473,7 @@ t.test('the fields of sections 2.4 and 8, no more and no less', async (t) => {
   }
 })
 
-/** Every field below a node, described in the words of the table. */
+/** Every field below a schema node, in the notation of FIELDS. */
 function* described(node: Node, path: string): Iterable<readonly [string, string]> {
   for (const [name, field] of Object.entries(node.properties ?? {})) {
     const words = CONSTRAINTS.filter((keyword) => keyword !== 'required' && keyword in field)

@@ -22,7 +22,7 @@ interface Crd {
   }
 }
 
-/** The schema of a kind as deploy/crds-strict has it. */
+/** The schema of a kind in deploy/crds-strict. */
 function strictSchema(kind: string): ReleaseSchema {
   const file = `${ROOT}deploy/crds-strict/${kindNamed.get(kind)?.plural}.yaml`
   const [version] = (parse(readFileSync(file, 'utf8')) as Crd).spec.versions
@@ -199,7 +199,7 @@ t.test('the questions: an empty answer takes what is usual, a wrong one is asked
   })
 })
 
-// Of util-linux: a terminal for a program.
+// `script` of util-linux runs a program on a terminal.
 const hasScript = String(spawnSync('script', ['--version']).output).includes('util-linux')
 const skip = hasScript || process.env.CI === 'true' ? false : 'no script of util-linux'
 
@@ -210,7 +210,7 @@ t.test('on a terminal it asks for what no flag gives', { skip }, async (t) => {
   let shown = ''
   for await (const text of child.stdout.setEncoding('utf8') as AsyncIterable<string>) {
     shown += text
-    // Each question ends with its usual answer.
+    // Each question ends with its default in brackets.
     while (answers.length > 0 && shown.split(/\]: /).length > 5 - answers.length)
       child.stdin.write(`${answers.shift()}\n`)
   }

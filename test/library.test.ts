@@ -46,7 +46,7 @@ t.test('judges every example file as check does', async (t) => {
   }
 })
 
-/** The CLI searches files, the library objects. */
+/** Replaces the words for files, which the CLI searches, by those for objects, which the library searches. */
 const inOtherWords = (finding: Finding): Finding => ({
   ...finding,
   message: finding.message.replaceAll('in the given files', 'among the given objects'),

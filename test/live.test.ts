@@ -46,7 +46,7 @@ interface Answer {
 const resource = ({ kind, spec, metadata }: Other) => resourceOf(kind, spec, metadata)
 const idOf = ({ kind, metadata }: Other) => `${kind}/${metadata.name}`
 
-/** What the API server has, and how it answers; what the view believes is given apart. */
+/** The objects in the API server (`stored`) and in the cache (`believed`), and how the API server answers. */
 interface Given {
   readonly stored?: readonly Other[]
   readonly believed?: readonly Other[]
@@ -62,7 +62,7 @@ function serverWith(given: Given) {
   const { stored = [], believed = stored, answer = 'at once' } = given
   const there = new Map<string, object>(stored.map((other) => [idOf(other), resource(other)]))
   const reads: string[] = []
-  /** What the watch brings while objects are read, one after each answer that is on its way. */
+  /** Changes that a watch brings while objects are read, one after each read of MCPExternalAuthConfig/jira. */
   const meanwhile: (() => void)[] = []
   const atOnce = { now: 0, most: 0 }
   const read = async (id: string, signal: AbortSignal): Promise<object | undefined> => {
@@ -103,7 +103,7 @@ function serverWith(given: Given) {
     if (known !== undefined) current.remove(known, 'default', metadata.name)
   }
   believed.forEach(hear)
-  /** Called after each read, when its result is in the cache and the review has not gone on. */
+  /** Functions called after each read, once its result is in the cache and before the review goes on. */
   const afterReads: (() => void)[] = []
   const log: string[] = []
   const stream = new Writable({
@@ -134,7 +134,7 @@ function serverWith(given: Given) {
     const sent = await app.inject({ method: 'POST', url: `/validate${query}`, payload, headers })
     return (JSON.parse(sent.payload) as Answer).response
   }
-  /** The ids of what the background finds in an object: in the current findings, and for a report. */
+  /** The ids of the current findings of an object, and those in its report. */
   const inBackground = (object: Other) => {
     hear(object)
     current.startRound()
@@ -375,7 +375,7 @@ t.test('reads are bounded for a namespace and second', async (t) => {
   t.equal(server.reads.length - before, 200, 'namespaces of which nothing is known share one bound')
 })
 
-/** An auth server with so many providers that its configuration is not kept whole. */
+/** So many providers that the cache does not keep the whole configuration. */
 const manyProviders = Array.from({ length: 300 }, (_, i) => `provider-${i}`)
 const small: MemoryBudget = { all: Infinity, object: 4_096 }
 
@@ -466,7 +466,7 @@ t.test('large objects are read up to so many bytes in a second for one namespace
   const stored = Array.from({ length: 10 }, (_, i) =>
     gateway(`gateway-${i}`, { outgoingAuth: inline(backends) }),
   )
-  // Without room for digests.
+  // The budget leaves no room for digests of large objects.
   const server = serverWith({ stored: [...stored, group()], budget: { all: 1_000_000, object: 4_096 } })
   const send = () => server.send(backend('jira'), {}, '?timeout=30s')
   const large = () => server.reads.filter((id) => id.startsWith('VirtualMCPServer')).length
@@ -629,7 +629,7 @@ t.test('Secrets are looked at only on request, and nothing of them stays', async
     annotations: { [`${DEFAULT_API_GROUP}/vmcp-admission-ignore`]: `${id}: ${reason}` },
   }
   const update = { operation: 'UPDATE', oldObject: resource(gateway('gateway', {})) }
-  // No Secret is read before the first judgement: an ignored warning must not keep it from being read.
+  // The first judgement reads no Secret. A warning that is ignored or off must not prevent the read that follows.
   const short: readonly (readonly [string, Partial<Settings>, Other, object])[] = [
     ['as it is', {}, issuing, {}],
     ['a warning that its annotation ignores', {}, { ...issuing, metadata }, {}],

@@ -10,10 +10,10 @@ import type { Golden, Input, Outcome } from './golden/record-yaml-scalars.ts'
 
 const golden = JSON.parse(readFileSync(goldenFile, 'utf8')) as Golden
 
-/** What a row is for us, in the words of the golden file. */
+/** How the product reads a row, in the format of the golden file. */
 function outcome(row: Input): Outcome {
   const documents = loadDocuments(rowText(row))
-  // kubectl wants objects with a kind; the loader hands on whatever is there.
+  // kubectl requires objects with a kind; the loader accepts any value.
   if (documents.some((document) => 'error' in document || !isObject(document.value))) return { error: true }
   const values = documents.map((document) => plain((document as ReadDocument).value))
   return { json: 'file' in row ? values : (values[0] as { v: unknown }).v }
@@ -22,7 +22,7 @@ function outcome(row: Input): Outcome {
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && typeof (value as { kind?: unknown }).kind === 'string'
 
-/** Without the difference between 0 and -0. */
+/** The value with 0 in place of -0. */
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
 const label = (row: Input): string => ('file' in row ? row.file : row.yaml)
@@ -32,7 +32,7 @@ const refusedThere = 'kubectl refuses the file loudly, so that nothing of it is 
 const oddLine = 'nobody writes this line end; kubectl drops the spaces around it'
 const secondValue = 'an error here, where kubectl drops the second object in silence'
 
-/** Where we differ from kubectl: the row, what kubectl makes of it, what we do, and why that is harmless. */
+/** Differences from kubectl: the row, the results of kubectl and of the product, and why that is harmless. */
 const knownDifferences: [string, Outcome, Outcome, string][] = [
   ['[-]', { json: ['-'] }, { error: true }, refusedHere],
   ['{a: -}', { json: { a: '-' } }, { error: true }, refusedHere],
@@ -84,7 +84,7 @@ t.test('the golden table is what kubectl says today', { skip }, async (t) => {
   t.strictSame(differences, [])
 })
 
-/** The only document of a text. */
+/** The document of a text that has exactly one. */
 function only(text: string): ReadDocument {
   const [document, ...more] = loadDocuments(text)
   if (!document || 'error' in document || more.length > 0) throw new Error(`not one document: ${text}`)
@@ -130,7 +130,7 @@ t.test('places in YAML', async (t) => {
     [['metadata', 'name'], '4:3', '4:9'],
     [['metadata', 'labels'], '5:3', '6:5'],
     [['metadata', 'labels', 'x'], '6:5', '6:8'],
-    // What is not written is where its key is.
+    // The position of a missing value is that of its key.
     [['metadata', 'labels', 'other'], '7:5', '7:5'],
     [['list'], '8:1', '9:1'],
     [['list', 0], '9:3', '9:3'],
@@ -141,17 +141,17 @@ t.test('places in YAML', async (t) => {
     [['flow', 'a', 0], '12:12', '12:12'],
     [['flow', 'a', 1], '12:15', '12:15'],
     [['flow', 'a', 1, 'b'], '12:16', '12:19'],
-    // An alias is where it is used, and what is in it where it is written.
+    // The position of an alias is where it is used; that of a value in it is where the value is written.
     [['flow', 'c'], '12:24', '12:29'],
     [['copy'], '13:1', '13:7'],
     [['copy', 'x'], '6:5', '6:8'],
     [['merged', 'x'], '6:5', '6:8'],
     [['merged', 'z'], '16:3', '16:6'],
-    // Columns count characters.
+    // Columns count characters, not UTF-16 code units.
     [['merged', '😀', 'q'], '17:9', '17:12'],
     [['text'], '18:1', '18:7'],
     [['complex'], '20:3', '21:3'],
-    // What does not exist is where its parent is.
+    // The position of something that does not exist is that of its parent.
     [['metadata', 'nothing', 'here'], '3:1', '3:1'],
     [['list', 7, 'x'], '8:1', '8:1'],
     [['list', 'x'], '8:1', '8:1'],
@@ -377,7 +377,7 @@ t.test('long texts of every shape are read or refused; a quadratic reader would 
     digits: `a: 0b${'1'.repeat(1_000_000)}`,
     base64: `a: !!binary ${'QUJD'.repeat(200_000)}`,
   }
-  /** How many documents are read and how many are not; one and none where nothing is said. */
+  /** The expected numbers of readable and unreadable documents; by default [1, 0]. */
   const outcomes: Readonly<Record<string, [number, number]>> = {
     documents: [8_000, 0],
     separators: [0, 0],
@@ -411,7 +411,7 @@ t.test('properties', async (t) => {
     fc.property(fc.jsonValue({ stringUnit: 'grapheme-ascii' }), (v) => {
       const [document] = loadDocuments(JSON.stringify(v))
       if (v === null) return document === undefined
-      // The YAML library knows no "\\/", and JSON.stringify writes none.
+      // The YAML library does not support the escape `\/`, and JSON.stringify never writes it.
       return JSON.stringify((document as ReadDocument).value) === JSON.stringify(v)
     }),
   )

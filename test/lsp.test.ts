@@ -72,7 +72,8 @@ t.test('a small file does not wait for a slow one', async (t) => {
   const ordered = async (count: number) => {
     for (let i = 0; i < 3_000 && order.length < count; i++) await setTimeout(10)
   }
-  // The pause after a change is as long as parsing took before, so that both of the next files are parsed after it.
+  // The server waits after a change for as long as parsing took before, so it parses both of the next files after the
+  // wait.
   await editor.open('first.yaml', `${slow}\n---\na: [`)
   await ordered(1)
   await Promise.all([editor.open('a-slow.yaml', `${slow}\n---\na: [`), editor.open('b-small.yaml', 'a: [')])
@@ -110,7 +111,7 @@ t.test('actions are tried for few findings of a large file', async (t) => {
   t.equal((actions as readonly CodeAction[]).length, 1)
 })
 
-/** What is written at the `|`, and the labels that are offered first. */
+/** A text with the cursor at `|`, and the labels that completion offers first. */
 const COMPLETIONS: readonly (readonly [title: string, marked: string, labels: readonly string[]])[] = [
   ['the fields of a kind', `${API}\nkind: MCPGroup\nmetadata:\n  name: a\n|`, ['spec']],
   ['required fields first', `${API}\nkind: MCPExternalAuthConfig\nspec:\n  |`, ['type']],
@@ -180,8 +181,9 @@ for (const [marked, wanted] of HOVERS)
     t.match((hover.contents as { value: string }).value, wanted)
   })
 
-/** A name at the `|`, where it is defined, and where it is used. */
-/** What is wrong at the `|`, the actions there, and the lines that differ after each. */
+/**
+ * A file with the cursor at `|` on a mistake, the code actions offered there, and the lines that each action changes.
+ */
 const ACTIONS: [title: string, file: string, marked: string, actions: Record<string, string[]>][] = [
   [
     'a fix, and a comment',
@@ -284,11 +286,11 @@ t.test('a comment whose reason is not written has no effect, and says so', async
   await editor.shown('backend.yaml', (all) => all.length === 0)
 })
 
-/** Locations, each as the name of a file and a line from 0. */
+/** Locations as `FILE:LINE`, with lines counted from 0. */
 const short = (all: readonly Location[]) =>
   all.map(({ uri, range }) => `${uri.split('/').at(-1) ?? ''}:${range.start.line}`).toSorted()
 
-/** What a rename changes. */
+/** The locations that a rename changes. */
 const changed = ({ changes = {} }: WorkspaceEdit) =>
   short(Object.entries(changes).flatMap(([uri, all]) => all.map(({ range }) => ({ uri, range }))))
 
@@ -336,7 +338,7 @@ t.test('a key is renamed only when everything that uses it writes it', async (t)
   t.strictSame(changed((await rename()) as WorkspaceEdit), ['a.yaml:11', 'b.yaml:11', 'ca.yaml:5'])
 })
 
-/** A second backend, of a group that is missing; the group is named at this place. */
+/** A second backend whose group does not exist; NOBODY is the position of the group's name in it. */
 const LOST = BACKEND.replace('name: wiki', 'name: lost').replace('tools', 'nobody')
 const NOBODY = { line: 7, character: 12 }
 const usesIn = async (editor: Editor, file: string) => {
@@ -385,7 +387,7 @@ t.test('of copies of an object the last one counts, as for check, and no patch',
   t.match(hover, { contents: { value: /upstream-inject-provider-exists/ } })
 })
 
-/** Files that reading the folder `work` does not find, and whether they count while they are open. */
+/** Files outside of the workspace `work` or excluded from it, and whether they are searched while they are open. */
 const ELSEWHERE: readonly (readonly [file: string, counts: boolean])[] = [
   ['elsewhere/a.yaml', true],
   ['work/.cache/a.yaml', true],
@@ -397,7 +399,7 @@ const ELSEWHERE: readonly (readonly [file: string, counts: boolean])[] = [
 t.test('a file that check does not read counts only while it is open', async (t) => {
   const names = ELSEWHERE.map(([name]) => name).filter((name) => !name.includes('link'))
   const files = Object.fromEntries(['work/b.yaml', ...names].map((name) => [name, LOST]))
-  // Folders above the workspace are not excluded.
+  // The names of folders above the workspace do not match --exclude.
   const above = basename(dirname(t.testdirName))
   const flags = ['--exclude', 'deploy/old', '--exclude', 'work', '--exclude', above]
   const editor = await startEditor(t, files, flags, ['work'])
@@ -416,7 +418,7 @@ t.test('a file that check does not read counts only while it is open', async (t)
   }
 })
 
-/** The server as an editor starts it, in a folder of its own. */
+/** Starts a language server process as an editor does, in a folder of its own. */
 async function startProcess(
   t: Test,
   folders: (folder: string) => unknown = (folder) => [{ uri: pathToFileURL(folder).href, name: 'test' }],
@@ -583,7 +585,7 @@ t.test('a line with thousands of references and findings is answered', async (t)
     message: /^\d+ more are not shown: vmcp-admission check line\.json lists all$/,
   })
   t.ok(diagnostics.every(({ range }) => range.end.character - range.start.character <= 1_000))
-  // Fifty changes that are sent at once are judged together, and what is asked behind them is answered.
+  // Fifty changes sent at once are judged once, and the request sent after them is answered.
   await connection.sendNotification('textDocument/didOpen', {
     textDocument: { uri, languageId: 'json', version: 1, text: JSON.stringify(gateway) },
   })

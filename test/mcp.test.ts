@@ -1,4 +1,4 @@
-/** `vmcp-admission mcp`, by the client of the SDK over the standard input and output of a process, and by hand. */
+/** `vmcp-admission mcp` as a process, driven by the client of the MCP SDK and by hand-written JSON-RPC lines. */
 import { execFileSync, spawn } from 'node:child_process'
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ import { programFile } from './support/programs.ts'
 const MAIN = programFile('cli')
 t.setTimeout(300_000)
 
-/** Stands in files that no call may read, and in values that no result may hold. */
+/** Is in files that no call may read and in values that no result may contain. */
 const SECRET = 'token-of-the-checkout-4711'
 
 const GROUP = `apiVersion: toolhive.stacklok.dev/v1beta1
@@ -40,7 +40,7 @@ spec:
   tokenExchange: { tokenUrl: https://idp.example.com/oauth2/token, audience: calendar }
 `
 
-/** A folder beside one that must not be read. */
+/** The working folder, which has a sibling folder that must not be read. */
 function newFolder(t: Test): string {
   const root = t.testdir({ outside: { 'secret.yaml': SECRET }, work: { deploy: {} } })
   const folder = join(root, 'work')
@@ -62,7 +62,7 @@ interface Result {
   readonly isError?: boolean
 }
 
-/** The client of the SDK, connected to a process in a folder. */
+/** An SDK client connected to a server process in the folder. */
 async function connected(t: Test, folder: string, flags: readonly string[] = [], mode?: 'auto') {
   const client = new Client(
     { name: 'test', version: '1' },
@@ -85,7 +85,7 @@ async function connected(t: Test, folder: string, flags: readonly string[] = [],
   return { client, call }
 }
 
-/** The client of the SDK, connected to a server in this process, whose folder becomes the working one. */
+/** An SDK client connected to a server in this process; the folder becomes the working directory. */
 async function connectedHere(t: Test, folder: string) {
   const before = process.cwd()
   process.chdir(folder)
@@ -102,7 +102,7 @@ async function connectedHere(t: Test, folder: string) {
 
 const textOf = ({ content }: Result): string => content.map(({ text }) => text).join('\n')
 
-/** The tools, what they take, the arguments of the same command, and what the text says. */
+/** A tool, its input, the arguments of the equivalent command, and a pattern of the text in the result. */
 const ROWS: readonly (readonly [tool: string, input: object, args: readonly string[], said: RegExp])[] = [
   ['check', { paths: ['gateway.yaml'] }, ['check', 'gateway.yaml'], /3 errors, 2 warnings/],
   ['check', { paths: ['./deploy/..'] }, ['check', './deploy/..'], /link that leads out of/],
@@ -187,7 +187,7 @@ t.test(
   async (t) => {
     const folder = newFolder(t)
     const { client, call } = await connected(t, folder)
-    // The client holds each result to the schema that is listed.
+    // The client validates each result by the output schema of the tool's listing.
     await client.listTools()
     for (const [tool, input, args, said] of ROWS) {
       const title = `${tool} ${JSON.stringify(input)}`
@@ -256,7 +256,7 @@ t.test('an agent mends a manifest', async (t) => {
   t.match(await counts(), { errors: 0, warnings: 0 })
 })
 
-/** Wrong arguments, and what to write instead. */
+/** A tool, wrong input, and the error that says what to write instead. */
 const WRONG: readonly (readonly [tool: string, input: object, said: RegExp])[] = [
   ['check', {}, /name files or folders as 'paths', or give the text of manifests as 'manifests'/],
   ['check', { path: ['a'] }, /there is no key "path"; did you mean 'paths'/],
@@ -351,12 +351,12 @@ t.test('the flags of the server hold for its calls, variables of commands do not
   const { structuredContent } = await call('check', { paths: ['fixable.yaml'] })
   const { stdout } = await runCli(['check', '--output', 'json', ...strict, 'fixable.yaml'], { cwd: folder })
   t.equal(json(structuredContent), stdout)
-  // What is only a warning here, the release of the flag refuses.
+  // The release in `--release` refuses a field; without a release there would only be a warning.
   t.match(structuredContent, {
     counts: { errors: 2, warnings: 1 },
     findings: [{ namespace: 'team' }, { namespace: 'team' }, { namespace: 'team' }],
   })
-  // The release of a call goes before that of the server.
+  // The release in a call has precedence over the server's flag.
   t.match(textOf(await call('check', { paths: ['aws.yaml'], release: '0.50' })), /judged by .*0\.50/)
 
   const none = await connected(t, folder, ['--release', 'none'])
@@ -389,7 +389,7 @@ t.test('two calls at once, one that is cancelled, and a newer protocol', async (
   t.match(first, { structuredContent: { counts: { errors: 3 } } })
   t.match(second, { structuredContent: { virtualMCPServers: [{ name: 'gateway' }] } })
 
-  // A file that takes far longer than the test may: the thread must be ended.
+  // Judging the file takes far longer than the test may last, so the worker thread must be terminated.
   writeFileSync(join(folder, 'many.yaml'), `${GROUP}---\n`.repeat(20_000))
   const controller = new AbortController()
   const cancelled = call('check', { paths: ['many.yaml'] }, controller.signal)
@@ -399,7 +399,7 @@ t.test('two calls at once, one that is cancelled, and a newer protocol', async (
   t.match(await waiting, { structuredContent: { counts: { errors: 0 } } }, 'the next call has its turn')
 })
 
-/** The server by hand: a line is written, and answers are read. */
+/** Starts a server whose lines the test writes and reads itself. */
 function byHand(t: Test, folder: string) {
   const child = spawn(process.execPath, [MAIN, 'mcp'], { cwd: folder, env: environmentIn(folder) })
   t.teardown(() => child.kill())
@@ -438,7 +438,7 @@ t.test('a line that is no message is answered, and the next one read', async (t)
       JSON.stringify({ method: 'tools/call', params: call, jsonrpc: '2.0', id: 'nine' }),
       { id: 'nine', error: { message: /'paths'/ } },
     ],
-    // The id of another field is not that of the message.
+    // The message has no id; an `id` inside `params` must not be mistaken for one.
     [
       JSON.stringify({ method: 'x', params: { ...call, a: { id: 5 } } }),
       { id: undefined, error: { code: -32_600 } },
@@ -507,7 +507,7 @@ t.test('every line of standard output is a message', async (t) => {
 t.test('the bounds of a call', async (t) => {
   const folder = newFolder(t)
   const { call } = await connected(t, folder)
-  // 4,000 findings.
+  // A file with 4,000 findings.
   const wrong = (i: number) => FIXABLE.replace('calendar', `c${i}`)
   const many = Array.from({ length: 4_000 }, (_, i) => wrong(i)).join('---\n')
   writeFileSync(join(folder, 'many.yaml'), many)

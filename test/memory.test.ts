@@ -37,7 +37,7 @@ import { ROWS } from './support/worst-cases/rows.ts'
 const MB = 2 ** 20
 const json = { 'content-type': 'application/json' }
 
-/** A request of which the test sends the body; `length` undefined for one in chunks. */
+/** A request whose body the test sends; if `length` is undefined, in chunks. */
 function sending(bodies: Bodies, client: string, length?: number) {
   const stream = new PassThrough()
   const headers = length === undefined ? {} : { 'content-length': String(length) }
@@ -228,7 +228,8 @@ t.test(
     current.startRound()
     while (current.work(1_000));
     t.ok(current.count <= 3 * [...state.all('MCPServer')].length, 'what is not kept has no findings')
-    // Of the second list what was left out finds no room until the others are known to be gone.
+    // In the second list, some objects find no room until the list is complete and the cache has dropped the objects it
+    // lacks.
     for (let i = 0; i < 2; i++) {
       const next = view.replace(server, undefined)
       next.add(all.slice(0, 50))
@@ -263,7 +264,7 @@ t.test('what rules do not read of an object is counted with the rest', (t) => {
     [
       'lists that are copied because an item has a null',
       { podTemplateSpec: { items: Array.from({ length: 150 }, () => ({ a: null, b: 1 })) } },
-      // Each item twice: with both fields, and without the null.
+      // Each item is kept twice: with both fields, and without the null.
       150 * (56 + 2 * 32 + 56 + 32),
       0,
     ],
@@ -343,10 +344,10 @@ t.test('a large object is judged in the background, once it was read, each versi
   t.end()
 })
 
-/** Megabytes of the chart. */
+/** The memory limit of the chart's container in megabytes. */
 const LIMIT = chartMemory()
 
-/** Gateways of 685 KB, each with thousands of backends of its own, and without an audience. */
+/** VirtualMCPServers of 685 KB, each with 7,500 entries in `backends`, and without an audience. */
 const stored = (count: number) =>
   Array.from({ length: count }, (_, i) => {
     const configs = Array.from({ length: 7_500 }, (_, j) => [`backend-${i}-${j}`, `config-${i}-${j}`])
@@ -357,7 +358,7 @@ const stored = (count: number) =>
     return resourceOf(kind, spec, { name: `gateway-${i}`, resourceVersion: String(i + 1) })
   })
 
-/** Lists in pages, as many at a time as are asked for, and answers with one that is asked for by its name `…-NUMBER`. */
+/** Answers a list in pages of `limit` objects, and a read of one object by the number at the end of its name. */
 const pages =
   (items: readonly object[]): FakeAnswer =>
   (response) => {
@@ -390,8 +391,9 @@ t.test(
       await rm(folder, { recursive: true })
     })
     /**
-     * Megabytes at the peak, without the pages of files, which the kernel takes back before a limit kills. Too many where it
-     * has taken some back since the peak, as on a busy machine: where there is a cgroup, the kernel judges.
+     * The peak memory in megabytes without file pages, which the kernel frees before it kills a process. The figure is
+     * too high when the kernel has already freed some, as on a busy machine; with a cgroup, the test relies on the
+     * kernel instead.
      */
     const peak = () => {
       const status = readFileSync(`/proc/${server.pid}/status`, 'utf8')
@@ -418,7 +420,10 @@ t.test(
         sent.end(payload)
       })
     const own = Buffer.from(JSON.stringify(reviewOf(resourceOf('MCPGroup', {}), { namespace: 'quiet' })))
-    /** The status of an ordinary review; asked again where the machine was so busy that the server gave up on the body. */
+    /**
+     * The status of an ordinary review; sent again when the machine was so busy that the server timed out waiting for
+     * the body.
+     */
     const review = async (again = 5): Promise<number> => {
       const started = performance.now()
       const status = await post(own)
@@ -431,7 +436,7 @@ t.test(
       if (limit === undefined) t.ok(peak() < LIMIT, measured)
       else t.notOk(limit.killed(), `${measured}, not killed`)
     }
-    /** Whether each probe is answered, from the start to the end. */
+    /** Whether all probes were answered during the test. */
     let [isAlive, isOver] = [true, false]
     const probing = (async () => {
       while (!isOver) {

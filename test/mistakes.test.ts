@@ -48,7 +48,7 @@ const EXAMPLES = given(
 const GATEWAY = readFileSync(`${ROOT}examples/virtual-mcp-server.yaml`, 'utf8')
 const NOBODY = { editor: false, check: false, webhook: 'no', crd: false }
 
-/** A mistake in the gateway of the examples, and who says something of it. */
+/** A mistake in an example: its path, how the value changes, and which checks report it. */
 const ROWS: [of: string, path: string, change: RegExp, caught: object][] = [
   ['key misspelt', 'spec.groupRef', /^groupRef → /, { editor: true, check: true, crd: true }],
   ['missing', 'spec.tokenExchange.audience', /^removed$/, { check: true, webhook: 'denied', crd: true }],

@@ -23,7 +23,7 @@ const folder = await mkdtemp(join(tmpdir(), 'vmcp-admission-output-'))
 t.teardown(() => rm(folder, { recursive: true }))
 t.setTimeout(300_000)
 
-/** Names and values with everything that a format has to escape. */
+/** Names and values that contain everything that an output format must escape. */
 const AWKWARD = `apiVersion: toolhive.stacklok.dev/v1beta1
 kind: MCPExternalAuthConfig
 metadata: { name: 'a<b>&"%0A::error,]]>' }
@@ -65,7 +65,7 @@ t.test('the exit code does not depend on the format', async (t) => {
 })
 
 t.test('json is of its schema, which names every field', async (t) => {
-  // `runCli` says where it is not.
+  // `runCli` throws when the output does not match its schema.
   for (const [args, cwd] of runs) {
     const { stdout } = await runCli(['check', '--output', 'json', ...args], { cwd })
     t.match(JSON.parse(stdout), { version: 1 }, args.join(' '))
@@ -274,7 +274,7 @@ t.test('JUnit is XML, with a case for each resource', async (t) => {
     t.equal(text.match(/<testcase /g)?.length, Number(/ tests="(\d+)"/.exec(text)?.[1]), args.join(' '))
     t.equal(text.match(/<failure /g)?.length ?? 0, Number(/ failures="(\d+)"/.exec(text)?.[1]))
     t.equal(text.match(/<error /g)?.length ?? 0, Number(/ errors="(\d+)"/.exec(text)?.[1]))
-    // Elements close in order, and nothing outside of them is markup.
+    // Elements must be closed in order, and no text outside of them may contain markup.
     const open: string[] = []
     const rest = text.replaceAll(
       /<(\/?)([a-z-]+)(?: [a-z]+="[^"<&]*(?:&[a-z]+;[^"<&]*)*")*(\/?)>/g,
@@ -291,7 +291,7 @@ t.test('JUnit is XML, with a case for each resource', async (t) => {
   t.match(await junit(['examples/together/three-mistakes.yaml'], ROOT), 'tests="7" failures="2" errors="0"')
 })
 
-/** Holds objects to the schema of a CRD, which may have no other fields: the API server would drop them. */
+/** A validator by the schema of a CRD, without further fields, because the API server would drop them. */
 function validatorOf(file: string, wanted: string) {
   const crd = parse(readFileSync(join(ROOT, 'test/formats', file), 'utf8')) as {
     spec: { versions: { name: string; schema: { openAPIV3Schema: AnySchemaObject } }[] }

@@ -21,7 +21,7 @@ import { ANSWERS, askOf } from './support/mcp.ts'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const OLDEST = Number(OLDEST_NODE.split('.')[0])
 
-/** A Node of the oldest version: that of NODE_OLDEST, or one on the PATH. */
+/** The path of a Node of the oldest supported version: NODE_OLDEST, or on the PATH. */
 function oldestNode(): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter)
   const candidates = [process.env.NODE_OLDEST ?? '', ...folders.map((folder) => join(folder, 'node'))]
@@ -50,7 +50,7 @@ const npm = (...args: string[]) =>
 npm()
 
 const oldest = oldestNode()
-/** Every command once is enough: the executables run the same bundle, and every command of it, with this Node. */
+/** Only the oldest Node runs all commands: test/e2e/executables.test.ts runs them with the current Node. */
 const nodes: [title: string, node: string | undefined, rows: typeof COMMAND_ROWS][] = [
   [`Node ${OLDEST}`, oldest, COMMAND_ROWS],
   [
@@ -60,7 +60,7 @@ const nodes: [title: string, node: string | undefined, rows: typeof COMMAND_ROWS
   ],
 ]
 
-/** Runs a program without a home, a network or anything of this process. */
+/** Runs a program with an empty home and without the environment of this process. */
 function run(node: string, program: string, args: readonly string[] = [], cwd = project) {
   const env = { PATH: dirname(node), HOME: project }
   const { status, stdout, stderr } = spawnSync(node, [program, ...args], { cwd, env, encoding: 'utf8' })

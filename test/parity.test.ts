@@ -21,11 +21,11 @@ interface Found {
   readonly message: string
 }
 
-/** What only the CLI says (decisions 1 and 2). */
+/** The rules that only the CLI applies (decisions 1 and 2). */
 const OF_FILES = new Set(['unknown-field', 'api-version-current', 'api-group-known'])
-/** A note that only the CLI gives, where the release is not known: that fields are of newer releases. */
+/** A note that only the CLI gives, when the release is unknown: the object has fields of newer releases. */
 const OF_RELEASES = /: of operator release .* and later;/
-/** What only the webhook says; `--strict` makes the CLI say it too (decision 28). */
+/** A rule of the webhook that the CLI applies only with `--strict` (decision 28). */
 const UNRESOLVED = 'unresolved-placeholder'
 
 function byWebhook(object: unknown, state: ClusterState): Found[] {
@@ -56,7 +56,10 @@ function byCli(text: string, strict: boolean, state: ClusterState): { findings: 
   return { findings, report: { ...report, notes } }
 }
 
-/** Compares the two ways of one resource, in JSON and in YAML; answers whether it holds a placeholder. */
+/**
+ * Compares the verdicts of the webhook and the CLI about a resource, as JSON and as YAML. Returns whether it contains a
+ * placeholder.
+ */
 function compare(t: Tap, resource: unknown, title: string, others: readonly unknown[] = []): boolean {
   const state = stateOf(others)
   const expected = byWebhook(resource, state)

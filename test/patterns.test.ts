@@ -21,7 +21,9 @@ import { isInsideCluster, isPrivateAddress } from '../src/rule/address.ts'
 import { fitsGlob } from '../src/rule/glob.ts'
 import { stepsIn } from '../src/rule/path.ts'
 
-/** Recorded from Go by record-patterns beside it, which has the patterns as the specification writes them. */
+/**
+ * Verdicts recorded from Go by test/golden/record-patterns, which has the patterns as the specification writes them.
+ */
 interface Golden {
   readonly go: string
   readonly patterns: Readonly<
@@ -30,14 +32,14 @@ interface Golden {
 }
 const golden = JSON.parse(readFileSync(new URL('golden/patterns.json', import.meta.url), 'utf8')) as Golden
 
-/** A long text: `unit` again and again between `prefix` and `suffix`, and whether the pattern takes it. */
+/** A long text, in which `unit` is repeated between `prefix` and `suffix`, and whether the pattern matches it. */
 type Shape = readonly [prefix: string, unit: string, suffix: string, matches: boolean]
 
 interface Case {
   readonly name: keyof typeof PATTERNS
-  /** As the specification calls it. */
+  /** The name of the pattern in the specification. */
   readonly specified: string
-  /** What texts that come near the pattern are made of. */
+  /** Parts for random texts that almost match the pattern. */
   readonly parts: readonly string[]
   readonly shapes: readonly Shape[]
 }
@@ -291,7 +293,7 @@ const CASES: readonly Case[] = [
   },
 ]
 
-/** What regexp engines see differently; the last four are halves of surrogate pairs. */
+/** Characters that regular expression engines treat differently; the last four are unpaired surrogates. */
 const STRANGE = [
   ...[
     '\n',
@@ -326,7 +328,10 @@ const STRANGE = [
 
 const specificationOf = ({ specified }: Case) => golden.patterns[specified] ?? { text: '', rows: [] }
 
-/** The two ways in which our text is read: by us, and by whoever reads schemas/*.json. */
+/**
+ * The verdicts of both engines that use the pattern: the product's own, and JavaScript's, for readers of
+ * schemas/*.json.
+ */
 const verdicts = ({ name }: Case, text: string) => ({
   compiled: compilePattern(PATTERNS[name].ecmaScript).test(text),
   regExp: new RegExp(PATTERNS[name].ecmaScript, 'u').test(text),
@@ -354,7 +359,7 @@ t.test(`verdicts recorded from ${golden.go}`, async (t) => {
   }
 })
 
-/** Texts made of the pattern's own parts, and texts that it takes with a few strokes changed. */
+/** Random texts made of the pattern's parts, and matching texts with a few edits. */
 function texts(each: Case): fc.Arbitrary<string> {
   const part = fc.oneof(
     { weight: 8, arbitrary: fc.constantFrom(...each.parts) },
@@ -375,7 +380,7 @@ function texts(each: Case): fc.Arbitrary<string> {
   )
 }
 
-/** Puts a part into the text at a place, over up to two characters of it. */
+/** Inserts a part into the text in place of up to two characters. */
 function edit(text: string, [place, over, part]: readonly [number, number, string]): string {
   const at = place % (text.length + 1)
   return text.slice(0, at) + part + text.slice(at + over)
@@ -387,7 +392,7 @@ t.test('verdicts of an RE2 port on the text of the specification', async (t) => 
     const counts = { taken: 0, refused: 0 }
     fc.assert(
       fc.property(texts(each), (text) => {
-        // Go reads half a surrogate pair in JSON as U+FFFD.
+        // Go reads an unpaired surrogate in JSON as U+FFFD.
         const expected = re2.test(text.toWellFormed())
         counts[expected ? 'taken' : 'refused'] += 1
         const { compiled, regExp } = verdicts(each, text)
@@ -401,7 +406,7 @@ t.test('verdicts of an RE2 port on the text of the specification', async (t) => 
 
 const long = ([prefix, unit, suffix]: Shape, length: number) =>
   prefix + unit.repeat(Math.ceil(length / unit.length)) + suffix
-/** In ASCII: tap loses what follows an assertion with a line separator in its name. */
+/** The text in ASCII: tap loses the rest of an assertion's name after a line separator. */
 const ascii = (text: string) =>
   JSON.stringify(text).replaceAll(/[^ -~]/gu, (each) => encodeURIComponent(each))
 const label = ({ name }: Case, [prefix, unit, suffix]: Shape) =>
@@ -420,10 +425,11 @@ t.test('the shapes are judged right while they are short', async (t) => {
   }
 })
 
-// Millions of characters, in a build that may be slow; hours are out of reach all the same.
+// Millions of characters on a slow machine; a pattern that is not linear would take hours.
 t.setTimeout(180_000)
 
-// No clock here: what is not linear would take hours for a million characters, and what V8 reads with a stack throws.
+// No time is measured: a pattern that is not linear would need hours for a million characters, and a recursive one
+// would throw RangeError.
 t.test('a long text is judged right, in linear time and without a RangeError', async (t) => {
   for (const each of CASES) {
     for (const shape of each.shapes) {
@@ -496,7 +502,9 @@ t.test('texts of a megabyte are read in linear time', async (t) => {
   t.strictSame(stdout.split('\n'), expected, stderr)
 })
 
-/** What was written as a pattern that backtracks, with the pattern: both read every text alike. */
+/**
+ * Functions that replaced backtracking patterns, each with that pattern (`before`): both must give the same results.
+ */
 const REWRITTEN: Readonly<
   Record<
     string,
@@ -586,7 +594,7 @@ const REWRITTEN: Readonly<
 
 const OWN = [['@@*@@'], ['a*a*b'], ['@*', 'a*@'], ['*@*'], ['a', 'ab*']]
 
-/** The two halves of a text, as pattern and name. */
+/** Pairs of a pattern and a name, made from the halves of a text. */
 const globsIn = (text: string): (readonly [string, string])[] => {
   const half = Math.floor(text.length / 2)
   const [first, second] = [text.slice(0, half).toWellFormed(), text.slice(half).toWellFormed()]
@@ -597,7 +605,10 @@ const globsIn = (text: string): (readonly [string, string])[] => {
   ]
 }
 
-/** Before, `**` within a name stood for what may hold a slash, and no `**` for the top of an absolute path. */
+/**
+ * The pairs whose results must be equal. The old pattern let `**` inside a name match slashes, and did not let `**`
+ * match the root of an absolute path.
+ */
 const pathsIn = (text: string): (readonly [string, string])[] =>
   globsIn(text).filter(
     ([pattern, path]) =>
@@ -628,7 +639,7 @@ const regExpOf = (pattern: string, signs: Readonly<Record<string, string>>): Reg
     'u',
   )
 
-/** Before, a second comment in a line was read where another line break stood behind the first. */
+/** Whether no line has two comments: the old pattern read a second one only after certain line breaks. */
 const isAlone = (text: string): boolean =>
   text.split('\n').every((line) => (line.match(/vmcp-admission/g) ?? []).length < 2)
 

@@ -15,7 +15,7 @@ const MEMBERS = ['jira', 'wiki', 'mail']
 const CONFIGS = ['one', 'two', 'three']
 const URL = 'https://mcp.example.com/mcp'
 
-/** A configuration of each type, and of one type with each kind of provider. */
+/** An MCPExternalAuthConfig spec of each type, and of embedded authorization servers with each kind of provider. */
 const SETTINGS: readonly Json[] = [
   { type: 'unauthenticated' },
   { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'key', key: 'value' } } },
@@ -122,7 +122,7 @@ const world = fc
     ),
   ])
 
-/** A failure that `plan` tells, and the rules of which one must tell it at the VirtualMCPServer or at the workload. */
+/** A failure in the output of `plan`, and rules of which one must report it on the VirtualMCPServer or the workload. */
 const TOLD: readonly (readonly [failure: RegExp, ...rules: readonly string[]])[] = [
   [/spec\.incomingAuth\.\S+ (?:must|defaults) /, 'auth-server-audience-is-resource-url'],
   [/names MCPExternalAuthConfig .* not found/, 'reference-found'],
@@ -159,10 +159,10 @@ const TOLD: readonly (readonly [failure: RegExp, ...rules: readonly string[]])[]
   [/releases exchange the vMCP-issued JWT/, 'subject-provider-chosen'],
 ]
 
-/** A difference between releases, or a change to come: nothing fails. */
+/** Notes about differences between releases or about changes by /mutate, which are no failures. */
 const NO_FAILURE = /^note: (?:\/mutate wrote the provider|releases use the backend's own reference for type)/
 
-/** What the plan says to fail, without what it does not know. */
+/** The failures in a plan, without what the plan does not know. */
 function failuresOf({ group, incoming, backends, notes }: Plan): string[] {
   return [
     ...(group.reason === null ? [] : [`group: ${group.reason}`]),

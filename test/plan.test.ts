@@ -73,14 +73,17 @@ const header = (headerName: unknown) => ({
   headerInjection: { headerName, valueSecretRef: { name: 'key', key: 'value' } },
 })
 
-/** The one backend of the one VirtualMCPServer. */
+/** The only backend of the only VirtualMCPServer. */
 function backendOf(objects: readonly unknown[], release?: string): Outgoing {
   const [backend] = plansIn(objects, release)[0]?.backends ?? []
   if (backend === undefined) throw new Error('no backend')
   return backend
 }
 
-/** What the type of a configuration means: of the VirtualMCPServer, the configuration, and the text. */
+/**
+ * How the plan describes each type of configuration: the spec of the VirtualMCPServer, that of the configuration, and
+ * the text.
+ */
 const STRATEGIES: readonly (readonly [string, Spec, Spec, string])[] = [
   [
     'a provider that is named',
@@ -277,7 +280,10 @@ t.test('what a configuration means', async (t) => {
 
 const AUTHORIZATION = exchange()
 
-/** Where the configuration comes from: of the VirtualMCPServer, the reference of the backend, source, text, notes. */
+/**
+ * Where a backend's configuration comes from: the spec of the VirtualMCPServer, the reference of the backend, and the
+ * source, text and notes in the plan.
+ */
 const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readonly string[]])[] = [
   ['the backend itself', {}, 'own', 'discovered', 'token exchange of the vMCP-issued JWT', []],
   ['nothing', {}, undefined, 'none', 'NO CREDENTIALS (no externalAuthConfigRef)', []],
@@ -447,7 +453,10 @@ const BEARER = { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'a'
 const FIRST_NOTE =
   'releases exchange the vMCP-issued JWT where a discovered token exchange has no subjectProviderName'
 
-/** Where releases do otherwise: of the VirtualMCPServer, the configuration, the notes, and the release, if known. */
+/**
+ * Notes about differences between releases: the spec of the VirtualMCPServer, that of the configuration, the notes, and
+ * the release, if known.
+ */
 const NOTES: readonly (readonly [string, Spec, Spec, readonly string[], string?])[] = [
   ['a provider that is filled in', server('okta'), exchange(), [FIRST_NOTE]],
   ['a provider that is named', server('okta'), exchange({ subjectProviderName: 'okta' }), []],
@@ -500,7 +509,7 @@ const oidc = (more: Spec = { audience: 'mcp' }, name: unknown = 'corporate') => 
   incomingAuth: { type: 'oidc', oidcConfigRef: { name }, ...more },
 })
 
-/** Boundary 1: of the VirtualMCPServer, the MCPOIDCConfig, and the text. */
+/** Incoming authentication: the spec of the VirtualMCPServer, the MCPOIDCConfigs, and the text. */
 const INCOMING: readonly (readonly [string, Spec, readonly unknown[], string])[] = [
   [
     'anonymous',
@@ -608,7 +617,7 @@ const WRITTEN = resourceOf('MCPExternalAuthConfig', exchange({ subjectProviderNa
   annotations: { [`${DEFAULT_API_GROUP}/subject-provider-written`]: 'okta' },
 })
 
-/** Where releases do otherwise with the whole: of the VirtualMCPServer, and the notes. */
+/** Notes about a whole VirtualMCPServer that behaves differently in some releases: its spec, and the notes. */
 const WHOLE: readonly (readonly [string, Spec, readonly string[]])[] = [
   ['nothing', { ...oidc(), ...inline({ default: ref('open'), backends: { jira: ref('open') } }) }, []],
   [
@@ -690,7 +699,7 @@ t.test('the group where older releases had it', async (t) => {
   )
 })
 
-/** Something of everything. */
+/** Resources whose plan contains every part of the output. */
 const EVERYTHING = [
   group,
   INLINE,
@@ -863,7 +872,7 @@ const OLD = [
 const without = (...names: string[]) =>
   OLD.filter(({ metadata }) => !names.includes((metadata as { name: string }).name))
 
-/** What becomes of OLD, and the lines of the comparison. */
+/** The objects that replace OLD, and the lines of the comparison. */
 const CHANGES: readonly (readonly [string, readonly unknown[], readonly string[]])[] = [
   ['nothing', OLD, ['nothing changes of what a plan shows']],
   ['another order', OLD.toReversed(), ['nothing changes of what a plan shows']],
@@ -966,7 +975,7 @@ const CHANGES: readonly (readonly [string, readonly unknown[], readonly string[]
   ],
 ]
 
-/** Settings of awsSts before and after, and the line of the comparison after its sign and the name of the backend. */
+/** The old and the new `awsSts`, and the line of the comparison without its sign and the name of the backend. */
 const ROLE_CHANGES: readonly (readonly [string, Spec, Spec, string])[] = [
   [
     'the provider',
@@ -1142,7 +1151,7 @@ ${CLASSES}`,
   t.equal(changesMermaid([]), `flowchart LR\n  n0["nothing changes of what a plan shows"]\n${CLASSES}`)
 })
 
-/** Names that mean something to a terminal, to Mermaid or to a browser. */
+/** Names with a meaning for a terminal, Mermaid or a browser. */
 const HOSTILE = [
   'a"]; click n0 "javascript:alert(1)"',
   'two\nlines',
@@ -1167,16 +1176,16 @@ const HOSTILE = [
   '&lt;img src=x&gt; ~~b~~ :x:',
 ]
 
-/** Lines of a flowchart as Mermaid's grammar reads them, with labels that hold nothing but plain text and entities. */
+/** A line of a flowchart by the grammar of Mermaid, whose labels contain only plain text and entities. */
 const LABEL = String.raw`"(?:[\p{L}\p{N} .,:/()_→-]|#\d+;|<br/>)+"`
 const LINE = new RegExp(
   String.raw`^(?:flowchart LR|  n\d+(?:\[${LABEL}\]|\(\[${LABEL}\]\))(?::::[a-z]+)?|  n\d+ -\.?->\|${LABEL}\| n\d+|  classDef [a-z]+ [a-z0-9#:,-]+)$`,
   'u',
 )
-/** What Mermaid looks for on a whole line, whether or not it is in quotes. */
+/** What Mermaid searches for in a whole line, inside quotes too. */
 const BEFORE_QUOTES = /direction\s+(?:TB|BT|RL|LR)|style.*:\S*#.*;|classDef.*:\S*#.*;|%%|```/
 
-/** Code in a line of Markdown. */
+/** A code span in a line of Markdown. */
 const CODE = /(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)/g
 
 t.test('no name writes syntax', async (t) => {
@@ -1226,7 +1235,7 @@ t.test('no name writes syntax', async (t) => {
   }
 })
 
-/** The same as what the names above are put into. */
+/** The objects that the test above builds from HOSTILE names, with harmless names. */
 const HARMLESS = [
   group,
   member('a', 'a'),
@@ -1293,7 +1302,7 @@ t.test('the command', async (t) => {
   const gone =
     'no VirtualMCPServer in backends.json: this compares gateway.json with backends.json; --together makes them one plan\n'
 
-  /** Arguments, exit code, what standard output and standard error hold, and standard input. */
+  /** Arguments, exit code, stdout, stderr and stdin. */
   const runs: readonly (readonly [readonly string[], number, string | RegExp, string | RegExp, string?])[] = [
     [['old.json'], 0, /^VirtualMCPServer gateway .*\n {2}incoming: oidc/, ''],
     [['old.json', 'new.json'], 0, changed, ''],

@@ -50,7 +50,7 @@ const offering =
   (provider) => {
     for (const grant of grants) provider.registerGrantType(grant, () => undefined, [])
   }
-/** Changes an answer of the provider at a path. */
+/** Changes the provider's answer at a path. */
 const answering =
   (path: string, change: (context: { body: unknown; status: number; redirect(to: string): void }) => void) =>
   (provider: Parameters<NonNullable<ProviderSetup['extend']>>[0]) =>
@@ -156,7 +156,7 @@ const wants401 = answering('/mcp', (context) => {
   context.status = 401
 })
 
-/** Serves what the operator serves for `resourceUrl: URL/mcp`, with changes. */
+/** Serves the protected resource metadata that the operator serves for `resourceUrl: URL/mcp`, with changes. */
 const metadata =
   (change: object = {}, path = '/mcp'): NonNullable<ProviderSetup['extend']> =>
   (provider) => {
@@ -172,7 +172,7 @@ const metadata =
       context.body = body
     })(provider)
   }
-/** A server whose callers an issuer logs in, and that has a public URL. */
+/** A server with a public URL whose callers log in at an issuer. */
 const published =
   (path = '/mcp', kind: 'VirtualMCPServer' | 'MCPServer' = 'VirtualMCPServer'): Manifests =>
   (url) => {
@@ -185,8 +185,8 @@ interface Row {
   readonly title: string
   readonly provider?: ProviderSetup
   readonly manifests: Manifests
-  /** `id at path: a part of the message`. */
   readonly args?: readonly string[]
+  /** The expected findings. */
   readonly found: readonly (readonly [id: string, path: string, message: RegExp])[]
   readonly notes?: readonly RegExp[]
 }
@@ -915,7 +915,7 @@ t.test('a clock that differs', async (t) => {
     [180, [/is 3 hours behind the one here/]],
   ] as const) {
     writeFileSync(join(folder, 'clock'), String(minutes * 60_000))
-    // The clock of the probe is the wrong one, so that the provider is as it is.
+    // Only the process that runs `probe` has a wrong clock; the provider has the right one.
     const environment = { CLOCK_FILE: join(folder, 'clock'), NODE_OPTIONS: `--import=${WRONG_CLOCK}` }
     const args = ['probe', '--output', 'json', 'manifests.yaml']
     const { stdout } = await spawnCli(args, { cwd: folder, environment })
@@ -928,7 +928,7 @@ t.test('a clock that differs', async (t) => {
   }
 })
 
-/** The requests of the probe where it finds every name at 127.0.0.1. */
+/** The `probe` module with a resolver that resolves every name to 127.0.0.1. */
 const allNamesHere = async (t: Test) => {
   const lookup = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }])
   const mocks = { 'node:dns/promises': { lookup } }
@@ -958,7 +958,7 @@ t.test('the address that is judged is the one that is asked', async (t) => {
   const { ask } = await allNamesHere(t)
   const url = new URL(provider.url.replace('localhost', 'idp.corp.test'))
   const question = { method: 'GET', url, timeoutMs: 5_000 } as const
-  // No resolver knows the name: a second look-up would fail.
+  // The name does not exist in DNS, so a second lookup would fail.
   t.match(await ask({ ...question, reach: 'anywhere' }), { status: 404, privateAddress: '127.0.0.1' })
   for (const reach of ['internet', 'other machines'] as const)
     t.strictSame(await ask({ ...question, reach }), { failed: 'private', detail: '127.0.0.1' })
@@ -972,7 +972,7 @@ t.test('the document of another machine names this one', async (t) => {
       configuration: settings({}),
       extend: discovery((document) => (document.jwks_uri = jwks)),
     })
-    // The issuer and the host of the keys are both at this machine, and only the resource names the first.
+    // The issuer's and the keys' hosts are both on this machine; only the resource names the issuer's.
     const { engine } = await allNamesHere(t)
     const issuer = provider.url.replace('localhost', 'idp.corp.test')
     const targets = oneTarget(oidc({ insecureAllowHTTP: true, caBundleRef: undefined })(issuer, 0))
@@ -1175,13 +1175,12 @@ t.test('docs/probe.md shows what probe prints', async (t) => {
   const [, shown] = /```console\n\$ vmcp-admission probe login.yaml\n([^]*?)```/.exec(page) ?? []
   const provider = await withGood(t, { ...plain, issuer: (url) => `${url}/` })
   writeFileSync(join(folder, 'login.yaml'), manifests.replaceAll('49400', String(provider.port)))
-  // As on a terminal of 100 columns.
   const environment = { COLUMNS: '100', VMCP_OUTPUT: 'human' }
   const { stdout } = await run(['login.yaml'], environment)
   t.equal(stdout.replaceAll(String(provider.port), '49400'), shown)
 })
 
-/** Resources that name so many issuers of one server, which counts requests and answers none of them. */
+/** Resources with `count` issuers on one server, which counts connections and never answers. */
 async function silentIssuers(t: Test, count: number) {
   let asked = 0
   const server = createServer((socket) => {

@@ -219,14 +219,17 @@ t.test('--defaults: those outside lists, or none (decision 23)', async (t) => {
   t.strictSame(placesWith('off'), [])
 })
 
-/** With null at one of its places, list items excepted. */
+/** The resource with null at one of its places; items of lists are not replaced. */
 function withNull(resource: object, choice: number): object {
   const places = placesIn(resource).filter((at) => typeof at.at(-1) !== 'number')
   const at = places[choice % places.length]
   return at === undefined ? resource : withChanges(resource, [{ at, value: null }])
 }
 
-/** With a value of a wrong JSON type at the place, only that is found, and nothing that was not found before. */
+/**
+ * A value of a wrong JSON type must give a finding about that type, and otherwise no finding that the original did not
+ * have.
+ */
 function lessIsNotMore(kind: Kind, object: object, at: readonly Segment[]): void {
   const mistyped = structuredClone(object)
   const holder = valueAt(mistyped, at.slice(0, -1)) as Record<string | number, unknown>
@@ -244,10 +247,10 @@ function lessIsNotMore(kind: Kind, object: object, at: readonly Segment[]): void
   assert.deepEqual(more, [], `${kind.kind} without ${pathText(at)}: ${JSON.stringify(object)}`)
 }
 
-/** Our schemas have no list of lists, so this is of the wrong type everywhere. */
+/** A value that is of the wrong type everywhere: the schemas have no list of lists. */
 const WRONG_TYPE = [[7]]
 
-/** Every place below spec, as segments without the difference between fields and keys. */
+/** The path of every place in a value, without distinction between fields and keys of maps. */
 function placesIn(value: unknown, at: readonly Segment[] = []): (readonly Segment[])[] {
   if (typeof value !== 'object' || value === null) return at.length === 0 ? [] : [at]
   const entries: [Segment, unknown][] = Array.isArray(value)
@@ -265,7 +268,7 @@ function exists(value: unknown, at: readonly Segment[]): boolean {
   return typeof holder === 'object' && holder !== null && Object.hasOwn(holder, jsonKey(at.at(-1) ?? ''))
 }
 
-/** Whether everything in the first value is unchanged in the second, the empty subjectProviderName excepted. */
+/** Whether every value of `before` is unchanged in `after`, except an empty subjectProviderName. */
 function keeps(before: unknown, after: unknown): boolean {
   if (Array.isArray(before)) {
     return (
@@ -281,7 +284,7 @@ function keeps(before: unknown, after: unknown): boolean {
   )
 }
 
-/** Matchers over a few claims and texts, so that they often contradict or contain each other. */
+/** Random matchers over so few claims and values that they often contradict or imply each other. */
 const matchers = fc.letrec<{ matcher: string }>((tie) => {
   const claim = fc
     .constantFrom('email', 'azp', 'groups', 'roles', 'act', 'act.sub')

@@ -22,7 +22,7 @@ import { stepsOf } from './support/steps.ts'
 import { stateOf } from './support/cluster-state.ts'
 
 const ENFORCED: Partial<Settings> = {}
-/** With every finding an error: the ratchet is for whatever an operator makes one. */
+/** Settings that make every finding an error, because the ratchet must hold for all errors that users configure. */
 const STRICT: Partial<Settings> = {
   severities: [...ALL_IDS].map((id) => ({ id, severity: 'error' as const })),
 }
@@ -32,7 +32,7 @@ const resource = ({ kind, spec, metadata, ...rest }: Other) => ({
   ...resourceOf(kind, spec, { namespace: 'default', ...metadata }),
 })
 
-/** The texts of what is denied when one object takes the place of another beside others. */
+/** The errors of an update from `before` to `after`, in a cluster with the other objects. */
 function denied(others: readonly Other[], before: Other, after: Other, settings = ENFORCED): string[] {
   const state = stateOf([...others, before].map(resource))
   const submission = submissionOf(after.kind, resource(after), {
@@ -309,7 +309,7 @@ t.test('no finding of any rule blocks a change beside it, were it an error', (t)
   for (const place of written) {
     const { rule, kind } = place
     for (const example of examplesAt(place)) {
-      // What compares the object with the stored one is never stored.
+      // Rules that compare an object with its stored state report nothing about a stored object.
       if (example.findings.length === 0 || example.old !== undefined) continue
       const spec = beside(fieldOf(kind.schema, 'spec'), example.resource.spec)
       const after = { ...example.resource, spec } as unknown as Other
@@ -322,7 +322,7 @@ t.test('no finding of any rule blocks a change beside it, were it an error', (t)
   t.end()
 })
 
-/** With one field more in each object that is not a map. */
+/** The value with an unrelated field added to each object that is not a map. */
 function beside(node: SchemaNode | undefined, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((item) => beside(node?.items, item))
   if (!isObject(value)) return value
@@ -333,7 +333,7 @@ function beside(node: SchemaNode | undefined, value: unknown): unknown {
   return { ...Object.fromEntries(fields), ...(!isMap && { unrelated: 'text' }) }
 }
 
-/** What is found in an object that is created. */
+/** The errors of a creation. */
 function findsIn(others: readonly Other[], object: Other): string[] {
   const submission = submissionOf(object.kind, resource(object), { name: object.metadata.name })
   const { errors } = judgeOf({ settings: STRICT, state: stateOf(others.map(resource)) }).admit(submission)
@@ -344,7 +344,7 @@ t.test('every finding of every rule is new where the stored object has none of i
   let denials = 0
   for (const place of written) {
     const { rule } = place
-    // Without a release such a rule does not count.
+    // Rules that need a known release do not apply here.
     if (rule.appliesTo?.from !== undefined && rule.appliesTo.orUnknown !== true) continue
     const examples = examplesAt(place)
     const isOf = (text: string) => text.endsWith(`(${rule.id})`)
@@ -384,7 +384,7 @@ t.test('an update with many stored errors costs little more than a create', (t) 
     review({ name: 'gateway' }),
     review({ name: 'gateway', operation: 'UPDATE', oldObject: before, dryRun: true }),
   )
-  // Both objects are judged, completed and compared item by item.
+  // An update judges two objects, adds defaults to both, and compares them item by item.
   t.ok(update < 6 * create, `${create} steps of a create, ${update} of an update`)
   t.end()
 })

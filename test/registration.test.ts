@@ -9,7 +9,7 @@ import {
   validatingWebhookConfiguration,
 } from '../src/registration/webhook-configurations.ts'
 
-/** What must be registered, written down from the decisions and from nothing else. */
+/** The expected webhooks, written by hand from the decisions. */
 const ENTRIES = parse(`
 validating:
 - name: validate.vmcp-admission.toolhive.stacklok.dev
@@ -82,7 +82,7 @@ interface Written {
   readonly metadata?: unknown
 }
 
-/** Both configurations whole, with what each of them and each entry has beside; the order of resources says nothing. */
+/** Both expected configurations, with `beside` added to each webhook; their order does not matter. */
 function expected(metadata: object, beside: object = {}): unknown {
   const of = (kind: string, webhooks: readonly object[]) => ({
     apiVersion: 'admissionregistration.k8s.io/v1',

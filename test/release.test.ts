@@ -53,7 +53,7 @@ interface NewerField {
   readonly node: Readonly<Record<string, unknown>>
 }
 
-/** The fields of newer releases, and those inside them. */
+/** The paths of the fields that only newer releases have, including nested fields. */
 const NEWER = KINDS.flatMap(({ kind, schema }) => {
   const fields = fieldsIn(schema)
   const newer = new Set(fields.filter(({ node }) => node.newer === true).map(({ path }) => path))
@@ -130,7 +130,7 @@ t.test('every field of the newest release that bears on authentication is known'
   }
 })
 
-/** The schema of a field; `[]` steps into a list, `<name>` into a map. */
+/** The schema of the field at a path; `[]` stands for the items of a list, `<name>` for the values of a map. */
 function fieldIn(schema: ReleaseSchema | undefined, path: string): ReleaseSchema | undefined {
   let node = schema
   for (const step of path.split('.')) {
@@ -183,7 +183,7 @@ t.test('a rule about some releases counts where one of them is in force, named o
         first === undefined || minor >= Number(first.split('.')[1])
       const isTo = to === undefined || minor <= Number(to.split('.')[1])
       t.equal(tells(release), isFrom(from) && isTo, `${rule.id}: release ${version}`)
-      // The CRDs of 0.62 and 0.63 are the same.
+      // The CRDs of 0.62 and 0.63 are identical, so an installed 0.62 counts as 0.63.
       const installed = { name: 'the installed operator', schemas: release.schemas }
       t.equal(
         tells(installed),
@@ -292,7 +292,9 @@ const server = (settings: object) => ({
   embeddedAuthServer: { ...SERVER, ...settings },
 })
 
-/** Errors and warnings of an object, without those that every embedded authorization server of these rows has. */
+/**
+ * The errors and warnings about an object, without those that all embedded authorization servers of these tests have.
+ */
 function judged(
   kind: string,
   spec: unknown,
@@ -409,7 +411,7 @@ t.test('the installed release goes first', async (t) => {
   }
 })
 
-/** A value with every field of the schema. */
+/** A value that has every field of the schema. */
 function fullValue(schema: ReleaseSchema): unknown {
   const { type, properties = {}, items, additionalProperties: values } = schema
   if (schema['x-kubernetes-preserve-unknown-fields'] === true) return { anything: { at: ['all'] } }
@@ -1100,7 +1102,7 @@ t.test('check with a release by name, or with CRDs in files', async (t: Test) =>
   }
 })
 
-/** Objects of a kind that hold what is around a demanded field and no more, each with the place of the field. */
+/** Objects that contain only the parents of one required field, with the path of that field. */
 function* lacking(
   { required = [], properties = {}, items, additionalProperties }: Demanded,
   at = '',
@@ -1113,7 +1115,7 @@ function* lacking(
     for (const [place, holder] of lacking(additionalProperties, `${at}[any]`)) yield [place, { any: holder }]
 }
 
-/** Where the specification has a field that releases have elsewhere (decision 4). */
+/** Paths at which the specification has a field that releases have at the key's path (decision 4). */
 const TOLD_AT: Readonly<Record<string, string>> = {
   '.spec.incomingAuth.oidcConfigRef.audience': 'spec.incomingAuth.audience',
 }

@@ -17,7 +17,7 @@ const object = (name: string, spec: unknown) => ({
 const GOOD = { type: 'upstreamInject', upstreamInject: { providerName: 'okta' } }
 const BAD = { type: 'upstreamInject', upstreamInject: { providerName: '' } }
 
-/** An event about the object, as the API server logs it, with what differs. */
+/** An audit event about an object, as the API server logs it; `more` replaces fields. */
 const event = (verb: string, name: string, spec: unknown, more: object = {}) => ({
   kind: 'Event',
   apiVersion: 'audit.k8s.io/v1',
@@ -54,7 +54,7 @@ const SERVER = [
   event('create', 'wiki', undefined, { ...OF_SERVERS, responseObject: server('wiki') }),
 ]
 const PROVIDER = { issuerUrl: 'https://entra.corp.dev', clientId: 'vmcp' }
-/** A gateway whose login provider is not the one of the backend. */
+/** The event of a VirtualMCPServer whose upstream provider is not the one that the backend names. */
 const GATEWAY = event('create', 'gateway', undefined, {
   ...ofResource('virtualmcpservers', 'gateway'),
   responseObject: {
@@ -89,6 +89,7 @@ const DEEP = JSON.stringify(event('create', 'a', 'deep')).replace(
   `${'{"a":'.repeat(9_990)}1${'}'.repeat(9_990)}`,
 )
 
+/** The events in the log, the exit code, and patterns of the output. */
 const ROWS: [title: string, log: unknown[], status: number, stdout: RegExp[], stderr?: RegExp][] = [
   ['nothing', [], 0, [/^0 writes judged: 0 would have been denied, 0 admitted with a warning\n$/]],
   ['a good object', [event('create', 'a', GOOD)], 0, [/^1 write judged: 0 would/]],

@@ -32,7 +32,7 @@ const REGION = (region: string) =>
   `spec.awsSts.region: Invalid value: "${region}": must be an AWS region, such as 'eu-central-1' (schema-pattern)`
 const [WRONG, RIGHT] = [aws('aws', 'europe'), aws('aws', 'eu-central-1')]
 
-/** A cluster with the two APIs of reports, its cache, and keepers of reports that have a clock of the test. */
+/** A fake cluster with both report APIs, its cache, and report writers that use the clock of the test. */
 function world({
   served = [OPEN_REPORTS, POLICY_REPORTS],
   namespaces = [] as string[],
@@ -122,7 +122,9 @@ function world({
     objects.delete(keyOf(kind, namespace, name))
     findings.remove(kindOf({ kind }), namespace, name)
   }
-  /** Judges what has changed; then a keeper makes a pass, 5 s after the last. Answers with the requests of the pass. */
+  /**
+   * Judges all changes; then one writer makes a pass, 5 s after the previous one. Returns the requests of that pass.
+   */
   const pass = async (keeper = keepers[0]) => {
     do findings.startRound()
     while (findings.work(1_000))
@@ -253,7 +255,7 @@ t.test('another replica goes on where one ends', async (t) => {
   remove(aws('second', 'europe'))
   await pass(other)
   t.equal(reports.size, 2)
-  // Not in the cache, which is full or not filled: what is stored counts.
+  // The object is stored but not in the cache (because it is full or not yet filled), so its report must stay.
   const kept = objects.get('MCPExternalAuthConfig/tools/aws') ?? {}
   remove(WRONG)
   objects.set('MCPExternalAuthConfig/tools/aws', kept)

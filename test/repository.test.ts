@@ -31,7 +31,7 @@ interface Job {
   readonly 'timeout-minutes'?: number
 }
 
-/** What a security review of a workflow, or of an action of ours, would ask to change. */
+/** Problems that a security review of a GitHub workflow or action would report. */
 function workflowProblems(text: string): string[] {
   const { on, permissions, concurrency, jobs, runs } = parse(text) as Workflow
   const steps = [...Object.values(jobs ?? {}).flatMap(({ steps = [] }) => steps), ...(runs?.steps ?? [])]
@@ -151,7 +151,7 @@ t.test('a clone with an older Node', async (t) => {
     /^vmcp-admission: Node v\S+ does not run the TypeScript sources of a clone: .*\n$/,
     'in one line',
   )
-  // npm itself runs with it, and would compare the tools of development with it.
+  // npm runs with this version itself, and would compare it with `engines` of the development tools.
   const folder = t.testdir({
     '.npmrc': file('.npmrc'),
     'package.json': JSON.stringify({ name: 'old', version: '1.0.0', engines: { node: '<1' } }),

@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import type { Costs } from './support/review-costs.ts'
 
-/** Measures without a compiler and without a collection of garbage: then bytes are the same on every machine. */
+/**
+ * V8 flags for a run without optimisation and garbage collection, in which the allocated bytes are the same on every
+ * machine.
+ */
 const STEADY = [
   ...['--no-opt', '--no-sparkplug', '--single-threaded'],
   ...['--min-semi-space-size=512', '--max-semi-space-size=512'],
@@ -12,13 +15,13 @@ const STEADY = [
 const SCRIPT = fileURLToPath(new URL('support/review-costs.ts', import.meta.url))
 const RECORDED = new URL('golden/review-costs.json', import.meta.url)
 
-/** How much more a review may cost than was recorded. */
+/** The factor by which a review may exceed its recorded cost. */
 const MORE = 1.05
-/** Bytes a review by which a rule may differ: the code around it allocates a little. */
+/** The bytes per review by which a rule may differ, because the code around it allocates a little. */
 const SLACK = 150
 
 t.test('a review costs what was recorded, and each rule too', (t) => {
-  // Without the environment: counting coverage allocates.
+  // With an empty environment, because measuring coverage allocates memory.
   const costs = JSON.parse(
     execFileSync(process.execPath, [...STEADY, SCRIPT], { encoding: 'utf8', maxBuffer: 1 << 24, env: {} }),
   ) as Record<string, Costs>
@@ -39,7 +42,7 @@ t.test('a review costs what was recorded, and each rule too', (t) => {
         )
     }
   }
-  // A review of which nothing was counted would pass too.
+  // Otherwise a review whose cost was not measured would pass.
   t.ok(Object.values(costs).some(({ units }) => units > 1))
   t.equal(Object.values(costs).filter(({ calls }) => calls > 10).length, 3)
   t.ok(Object.values(costs).every(({ bytes }) => bytes > 1_000))

@@ -27,7 +27,7 @@ import { UsageError } from '../src/configuration/flags.ts'
 import { printed } from './support/cel-values.ts'
 import { runCli } from './support/cli.ts'
 
-/** The claims with which cel-go evaluated the golden expressions. */
+/** Claims for which cel-go evaluated the golden expressions. */
 const CALLERS = [
   {
     iss: 'https://idp.example.com/realms/prod',
@@ -70,7 +70,7 @@ type Golden = { expr: string } & ({ ok: false } | { ok: true; evals?: string[] }
 
 const GATEWAY = () => bounded(LIMITS, Infinity, () => 0)
 
-/** The result in a version of cel-go; undefined where that does not compile the expression. */
+/** The result of an expression in a version of cel-go; undefined when that version does not compile it. */
 function valueOf(expression: string, claims: Value, celGo: CelGoVersion, spend: Spend): Result | undefined {
   const parsed = parse(expression)
   if (!parsed.ok) return undefined
@@ -78,7 +78,9 @@ function valueOf(expression: string, claims: Value, celGo: CelGoVersion, spend: 
   return checked.ok ? evaluate(parsed.expr, { claims, settled: checked.settled, celGo, spend }) : undefined
 }
 
-/** `true`, `false`, `nonbool`, or `error`, as in the golden file. */
+/**
+ * The result as the golden file writes it: `true`, `false`, `nonbool` or `error`; `rejected` if it does not compile.
+ */
 function evaluated(expression: string, caller = 0): { result: string; message: string } {
   const parsed = parse(expression)
   if (!parsed.ok) return { result: 'rejected', message: parsed.message }
@@ -295,7 +297,7 @@ function decideAll(awsSts: object, claims: Record<string, unknown>): ReleaseDeci
   )
 }
 
-/** The role by its last part, then a line for each mapping. */
+/** The last part of the role's ARN and the reason, then a line for each mapping. */
 function lines({ role, reason, mappings }: RoleDecision): string[] {
   const given = `${role?.split('/').at(-1) ?? 'none'}: ${reason}`
   return [given, ...mappings.map((mapping) => `${mapping.index} ${mapping.reason}`)]
@@ -688,7 +690,7 @@ t.test('evaluation has bounds', async (t) => {
     doubling.map(([matcher]) => matcher),
     big,
     '0.33',
-    // Cost and memory end them, in time that even a busy machine has.
+    // The limits of cost and memory apply, not that of time, which is long enough for a busy machine.
     { ...LIMITS, milliseconds: 60_000 },
   )
   for (const [matcher, kind] of doubling) t.equal(found.get(matcher)?.kind, kind, matcher.slice(0, 60))
@@ -758,7 +760,7 @@ t.test('nothing in claims or files writes over the terminal', async (t) => {
 
 const folder = mkdtempSync(join(tmpdir(), 'vmcp-admission-role-'))
 t.teardown(() => rm(folder, { recursive: true }))
-/** What both names of the command print. */
+/** The output of `access`, which must equal that of its older name `role`. */
 async function vmcpRole(args: readonly string[], input = '') {
   const [printed, older] = [
     await runCli(['access', ...args], { cwd: folder, input }),

@@ -24,7 +24,7 @@ interface Row {
   readonly body: string
 }
 
-/** The constructors that we use too, with the detail that theirs puts together from its arguments. */
+/** The error constructors of k8s.io/apimachinery that the product uses too. */
 const TYPES: Readonly<Record<string, ErrorType>> = {
   Required: 'required',
   Invalid: 'invalid',
@@ -55,7 +55,7 @@ t.test('paths and texts are those of k8s.io/apimachinery', async (t) => {
   t.ok(compared > 500, `${compared} rows`)
 })
 
-/** Node knows later versions of Unicode than Go: the texts differ only in that Go still escapes something. */
+/** Whether the texts differ only because Go still escapes characters of newer Unicode versions, which Node knows. */
 function newerThanGo(ours: string, gos: string): boolean {
   const unescaped = gos.replace(/\\u([0-9a-f]{4})|\\U([0-9a-f]{8})/g, (_, short?: string, long?: string) =>
     String.fromCodePoint(parseInt(short ?? long ?? '', 16)),

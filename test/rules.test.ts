@@ -48,7 +48,7 @@ import { stateOf } from './support/cluster-state.ts'
 
 const CONFIGS = ['example', 'jira', 'wiki', 'key', 'auth', 'token', 'inject', 'aws']
 
-/** Objects of every kind that refer to each other and to what is judged in every way that there is. */
+/** Objects of every kind that refer to each other, and to the judged objects, in every possible way. */
 const RICH: readonly Record<string, unknown>[] = [
   ...['tools', 'example', 'other'].map((name) => group(name)),
   ...['corporate', 'tools', 'example'].map((name) => oidcConfig(name)),
@@ -127,7 +127,7 @@ t.test('in an object as it is stored, the rules about changes find nothing, and 
   t.end()
 })
 
-/** Between objects, and with one end: no other object is wrong that is there. */
+/** Rules between objects whose findings name no other object, because the other end is missing or is not at fault. */
 const ONE_END = new Set([
   'oidc-config-address-allowed',
   'role-mapping-claim-shape-fits',
@@ -280,7 +280,7 @@ t.test('the severity of each rule fits the consequence of its failure', async (t
     t.ok(may.includes(severity), `${id}: ${failure.consequence} is ${may.join(' or ')}, not ${severity}`)
   }
   t.ok(seen.size > 4)
-  // What is an error where the release is known.
+  // The findings that are errors once the release is known.
   const outages = new Set<string>()
   for (const { place, example } of placed())
     for (const { id, error } of found(place, example)) if (error.isOutage) outages.add(id)
@@ -426,13 +426,13 @@ t.test('the profile strict makes errors of warnings, also where they depend on o
 })
 
 interface Overhearing {
-  /** Hears of every kind that the rule looks up. */
+  /** Called with each kind that the rule looks up. */
   readonly onRead?: (kind: string) => void
-  /** Hears of every field of another object that the rule looks at, as `spec.type`. */
+  /** Called with the path of each field of another object that the rule reads, such as `spec.type`. */
   readonly onField?: (path: string) => void
 }
 
-/** What the rules of the kind find; the rule alone when somebody listens. */
+/** The findings of all rules of the kind; with `onRead`, only those of the rule at `place`. */
 function found(
   place: RulePlace,
   { resource, others, old }: PlacedExample,
@@ -453,7 +453,7 @@ function found(
     : atOnce(findingsIn(kind, resource, around))
 }
 
-/** Every question that a rule can ask, with the kinds that it asks about; without kinds it asks about all. */
+/** A cluster that reports each lookup of a rule by its kind. */
 function listening(
   cluster: Cluster,
   onRead: (kind: string) => void,
@@ -493,7 +493,7 @@ const NAMES = new Set(
   placed().flatMap(({ example }) => [example.resource, ...example.others].flatMap(namesIn)),
 )
 
-/** With the value under every name that an object below spec could have and has not. */
+/** The resource with `value` in every optional field that the objects in its spec lack. */
 function filled<T extends { readonly spec?: unknown }>(resource: T, value: unknown): T {
   const inside = (part: unknown): unknown => {
     if (Array.isArray(part)) return part.map(inside)
@@ -504,7 +504,7 @@ function filled<T extends { readonly spec?: unknown }>(resource: T, value: unkno
   return { ...resource, spec: inside(resource.spec) }
 }
 
-/** With the value in place of each part below spec, one at a time, and once under every name that is free. */
+/** Copies of the resource with `value` in place of one part of the spec each, and one with it in all absent fields. */
 function mistyped<T extends { readonly spec?: unknown }>(resource: T, value: unknown): T[] {
   const instead = (part: unknown): unknown[] => {
     if (Array.isArray(part)) {

@@ -49,7 +49,10 @@ const DURATION = 'spec.awsSts.sessionDuration'
 const PRIORITY = 'spec.awsSts.roleMappings[0].priority'
 const NAME = 'spec.embeddedAuthServer.upstreamProviders[0].name'
 
-/** The bounds of sections 2 and 8 on both sides, typed from the specification: what is found, nothing on the right one. */
+/**
+ * Values on both sides of each bound in sections 2 and 8, typed by hand from the specification, with the expected
+ * findings.
+ */
 const EDGES: readonly (readonly [kind: string, object: object, ...found: string[]])[] = [
   ['MCPExternalAuthConfig', awsSts({ sessionDuration: 900 })],
   ['MCPExternalAuthConfig', awsSts({ sessionDuration: 43_200 })],
@@ -288,7 +291,7 @@ t.test('what kubectl prints of a kind', async (t) => {
     }
 })
 
-/** What a detail says to write instead of a value; undefined where it says nothing of it. */
+/** The value that the detail of an error recommends; undefined when it recommends none. */
 function advised(detail: string, value: unknown): unknown {
   if (detail.endsWith('; put it in quotes')) return String(value)
   if (detail.endsWith('; write it without quotes')) return JSON.parse(String(value))

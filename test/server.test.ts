@@ -172,7 +172,7 @@ t.test('an answer with nothing but warnings', async (t) => {
   })
 })
 
-/** A view that breaks when it is asked which workloads of one provider refer to something. */
+/** A cluster state that throws when a rule looks up the referrers among SINGLE_PROVIDER_KINDS. */
 class Broken extends ClusterState {
   override in(namespace: string): Cluster {
     const cluster = super.in(namespace)
@@ -322,7 +322,7 @@ t.test(
   },
 )
 
-/** Reviews that take the same steps at a clock of their own; `costs` are the milliseconds of each step. */
+/** Simulates reviews with a fake clock; `costs` are the milliseconds that each step of a review takes. */
 function taking() {
   let clock = 0
   const turns = new Turns(() => clock)
@@ -342,7 +342,7 @@ function taking() {
       })
     }
   }
-  // A turn begins when the event loop has come around.
+  // `Turns` starts the next turn in the next round of the event loop.
   const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
   const judged = () => order.filter((each) => each.endsWith('judge')).map((each) => each.split(' ')[0])
   const passes = (milliseconds: number) => (clock += milliseconds)
@@ -470,7 +470,7 @@ t.test('what comes at once is answered each for itself', async (t) => {
   )
 })
 
-/** Numbers at both sides of what a float can hold, and what looks like parts of JSON in a string. */
+/** JSON texts with numbers on both sides of the range of doubles, and strings that look like parts of JSON. */
 const HARD_JSON = [
   ...['1e308', '9e308', '-1e309', '1E+400', '0.1e-9', '9e-400', '17976931348623157e292', '18e307'],
   ...['9'.repeat(308), '9'.repeat(309), `1${'0'.repeat(308)}`, `1${'0'.repeat(309)}`, `0.${'9'.repeat(400)}`],
@@ -621,7 +621,7 @@ const many = (count: number, item: (i: number) => unknown) =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, item(i)])) as object
 const ownKeys = (service: string) => ({ ...mappings(50_000, (i) => ({ [`k${i}`]: 1 })), service })
 
-/** Bodies that take time where one thing is done for all that is in them; answered each within seconds. */
+/** Requests that are slow if some work is repeated for each of their items; each must be answered within seconds. */
 const HEAVY: readonly (readonly [
   title: string,
   object: () => unknown,
@@ -849,7 +849,7 @@ t.test('ratchet: of 900 stored errors one has changed, and that one is denied', 
   )
 })
 
-/** The lines of /metrics that begin with the name. */
+/** The lines of /metrics that begin with this name. */
 const counts = async (from: FastifyInstance, name: string) =>
   (await from.inject('/metrics')).payload.split('\n').filter((line) => line.startsWith(name))
 
@@ -954,7 +954,7 @@ t.test('mode and severities', async (t) => {
   for (const [title, settings, allowed, warnings] of rows) {
     const { app: other, log: lines, probes } = server(settings)
     const { body } = await send(other, '/validate', reviewOf(invalid))
-    // It is counted and logged after it is answered.
+    // The review is counted and logged after its answer is sent.
     while (lines.length === 0) await new Promise(setImmediate)
     t.strictSame([body.response.allowed, body.response.warnings?.length ?? 0], [allowed, warnings], title)
     if (settings.mode === 'warn')
@@ -1071,7 +1071,7 @@ t.test('placeholders: what a deployment tool forgot, not what runs later', async
   const escape = (sign: string) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`
   for (const [title, object, places] of rows) {
     const plain = JSON.stringify(reviewOf(object))
-    // Nothing but a string has these: Go writes `<` as an escape.
+    // Placeholders with escaped characters are found too; Go writes `<` as an escape.
     for (const text of [plain, plain.replaceAll(/[$<]/g, escape)]) {
       const { body } = await send(app, '/validate', text)
       const found = (body.response.warnings ?? [])
@@ -1152,7 +1152,7 @@ t.test('the line of a denial says who, what and where, and no value of the objec
   const { body } = await send(app, '/validate', review)
   t.equal(body.response.allowed, false)
   t.match(body.response.status?.message, secret, 'the answer names values')
-  // A review is recorded once its answer is sent.
+  // A review is logged after its answer is sent.
   const recorded = async (count: number) => {
     while (log.length < count) await new Promise(setImmediate)
   }

@@ -66,7 +66,7 @@ const checking = (audience: string): Other => ({
 })
 const forAudience = (audience: string, name = 'corporate') =>
   gateway('tools', { incomingAuth: { type: 'oidc', oidcConfigRef: { name, audience } } })
-/** A name of an object that is nearly as long as Kubernetes takes. */
+/** A name of almost the longest length that Kubernetes accepts. */
 const LONG = 'c'.repeat(250)
 const fetching = ({ spec, ...rest }: Other): Other => ({
   ...rest,
@@ -80,12 +80,12 @@ const withMetadata = (object: Other, more: object): Other => ({
 })
 const annotated = (object: Other, annotations: object) => withMetadata(object, { annotations })
 const labelled = (object: Other, labels: object) => withMetadata(object, { labels })
-/** The object as a cluster has it after kubectl has applied the manifest `last`. */
+/** The object as a cluster stores it after `kubectl apply` of the manifest `last`. */
 const appliedBy = (object: Other, last: Other): Other =>
   annotated(object, {
     'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(placed([last], 'default')[0]),
   })
-/** A release whose VirtualMCPServers have one upstream provider at most. */
+/** A release in which a VirtualMCPServer may have at most one upstream provider. */
 const ONE_PROVIDER: Release = {
   name: 'the installed operator',
   schemas: new Map([
@@ -104,7 +104,7 @@ function schemaWith(properties: Readonly<Record<string, ReleaseSchema>>): Releas
   return { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, properties }
 }
 
-/** The plan in short: `commit: verb kind/name (version)`. */
+/** The steps of a plan, each as `COMMIT: VERB KIND/NAME (VERSION)`. */
 const inShort = ({ steps }: StepsPlan): string[] =>
   steps.map(
     ({ commit, verb, kind, name, words }) =>
@@ -117,10 +117,10 @@ interface Row {
   readonly new: readonly Other[]
   readonly steps: readonly string[]
   readonly outcome?: StepsPlan['outcome']
-  /** The tools that can apply it as one commit. */
+  /** The tools that can apply the whole change in one commit. */
   readonly asOne?: string
   readonly givenUp?: RegExp
-  /** Why a tool cannot. */
+  /** The reason why a tool cannot. */
   readonly problem?: RegExp
   readonly settings?: Partial<Question>
 }
@@ -471,7 +471,7 @@ t.test('one bound for all searches of all components', (t) => {
     told,
     told.toSorted((a, b) => a - b),
   )
-  // Six objects in each of two namespaces.
+  // The change consists of six objects in each of two namespaces.
   const bounded = ask({ mostJudged: 60 })
   t.match(bounded, { outcome: 'refused', isComplete: false, steps: [] })
   t.ok(bounded.states >= 8 && bounded.states <= 20, `${bounded.states} states`)

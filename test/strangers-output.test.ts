@@ -1,4 +1,7 @@
-/** What a stranger writes is read in every output and does nothing there: no command of a CI, no control of a terminal. */
+/**
+ * Text in untrusted manifests must stay readable in every output, but must not act as a command of a CI system or as a
+ * terminal control sequence.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
@@ -6,14 +9,14 @@ import { spawnCli } from './support/cli.ts'
 
 t.setTimeout(600_000)
 
-/** A syntax that the log of a CI acts upon, a text of it, and where a line would have it. */
+/** A syntax to which a CI system or terminal reacts: an example, and whether a line of output contains it. */
 interface Syntax {
   readonly of: string
   readonly text: string
   readonly acts: (line: string) => boolean
 }
 
-/** .NET compares texts without the characters that are not displayed. */
+/** The line as .NET compares it: without characters that are not displayed. */
 const seen = (line: string) => line.replaceAll(/\p{DI}/gu, '')
 const isGitHub = (line: string) => seen(line).trimStart().startsWith('::')
 const isLegacy = (line: string) => /##\p{L}*\[/u.test(seen(line))
@@ -45,21 +48,21 @@ const SYNTAXES: readonly Syntax[] = [
 const API = 'apiVersion: toolhive.stacklok.dev/v1beta1'
 const NARROW = 40
 
-/** Without what YAML takes in quotes only. */
+/** The text for a plain YAML scalar, without the characters that are allowed only in quotes. */
 const inYaml = (text: string) => text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028]/g, ' ')
 
-/** In double quotes, with an escape for what YAML takes as an escape only. */
+/** The text in double quotes; characters that YAML allows only as escapes are escaped. */
 const inQuotes = (text: string) =>
   JSON.stringify(text).replaceAll(
     /[\u007f-\u009f]/g,
     (character) => `\\x${character.charCodeAt(0).toString(16)}`,
   )
 
-/** Resources with the text at every place: names, namespaces, keys, values, comments and placeholders. */
+/** Manifests with the text in every place: names, namespaces, keys, values, comments and placeholders. */
 function resources(text: string, role: string): string {
   const quoted = inQuotes(text)
   const plain = inYaml(text).trim()
-  // A message is wrapped at another place in each.
+  // The values have different lengths, so that the output wraps the text at different places.
   const values = Array.from({ length: NARROW }, (_, i) => inQuotes(`${'x'.repeat(i)} ${text}`))
   return [
     `${API}
@@ -103,7 +106,7 @@ spec:
   ].join('\n---\n')
 }
 
-/** What `fix` changes, with the text as it is around it. */
+/** A manifest that `fix` changes, with the text next to the change. */
 const fixable = (text: string) =>
   `apiVersion: toolhive.stacklok.dev/v1alpha1\nkind: MCPGroup\n#${inYaml(text)}\n${/^\p{DI}*::/u.test(text) ? `${text}: x\n` : ''}metadata: { name: a }\n`
 
@@ -177,13 +180,13 @@ const RUNS: readonly (readonly string[])[] = [
   ]),
 ]
 
-/** Whether the arguments are wrong, which the message quotes. */
+/** Whether these arguments cause a usage error, whose message quotes them. */
 const isUsage = ([command = '', argument = '']: readonly string[]): boolean =>
   SYNTAXES.some(({ text }) => command === text || (command === 'explain' && argument === text)) ||
   argument.startsWith('--- ') ||
   argument === '--config-file'
 
-/** Lines that the command writes itself: annotations, and the heads of a diff. */
+/** Lines that the command writes itself: workflow commands of `--output github`, and the headers of a diff. */
 const isOurs = (line: string, args: readonly string[]) =>
   (args.includes('github') && /^::(?:error|warning|notice) (?:[a-z]+=[^:,]*,?)+::/.test(line)) ||
   (args[0] === 'fix' && /^(?:--- "?a|\+\+\+ "?b)\//.test(line))

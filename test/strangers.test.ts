@@ -1,4 +1,4 @@
-/** What a tree that a stranger wrote can do to whoever runs the command on it. contributing/bounds.md names each row. */
+/** Attacks of an untrusted folder on the user who runs a command on it. contributing/bounds.md links to each row. */
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -23,7 +23,7 @@ import { programFile } from './support/programs.ts'
 
 const MAIN = programFile('cli')
 
-/** Stands in files that must not be read, and so in no output. */
+/** Is in files that must not be read, so no output may contain it. */
 const SECRET = 'token-of-the-checkout-4711'
 
 type Files = Readonly<Record<string, string>>
@@ -46,11 +46,11 @@ interface Ran {
   readonly status: number | null
   readonly stdout: string
   readonly stderr: string
-  /** Both streams. */
+  /** stdout and stderr. */
   readonly all: string
 }
 
-/** As people run it: a process of its own, in the folder. The memory of the process is bounded, and so is its time. */
+/** Runs the CLI in a process of its own with bounded memory and time. */
 function run(
   cwd: string,
   args: readonly string[],
@@ -81,7 +81,7 @@ function run(
 
 const group = (name: string) =>
   `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPGroup\nmetadata: { name: ${name} }\n`
-/** A resource with an error. */
+/** A resource that has an error. */
 const BAD = `apiVersion: toolhive.stacklok.dev/v1beta1
 kind: MCPExternalAuthConfig
 metadata: { name: bad }
@@ -113,8 +113,8 @@ function git(cwd: string, ...args: readonly string[]): string {
 }
 
 /**
- * A bare repository as plain files in `deploy/`, whose own `main` has what `deploy/` has, with a blob left out that its
- * `origin` would have, and programs to run in every setting that names one.
+ * Disguises `deploy/` as a bare git repository whose branch `main` has the same files as `deploy/`. A blob is missing
+ * there, so git would fetch it from `origin`; every git setting that can name a program names one.
  */
 function plant(folder: string, marker: string): void {
   const source = join(folder, '..', 'planted')
@@ -168,7 +168,7 @@ void t.test('git: the base is that of the checkout, and nothing is started', (t)
   write(checkout, { 'deploy/aws.yaml': aws('strangers') })
   const marker = join(outer, 'marker')
   plant(deploy, marker)
-  // The attack is one: a git that looks around fetches the blob, and takes the program for that.
+  // Shows that the attack works: plain git in this folder runs the planted program to fetch the blob.
   spawnSync('git', ['cat-file', 'blob', 'main:aws.yaml'], { cwd: deploy })
   t.equal(existsSync(marker), true, 'git by itself runs the program')
   rmSync(marker, { force: true })
@@ -207,14 +207,14 @@ void t.test('git: the base is that of the checkout, and nothing is started', (t)
     t.equal(existsSync(marker), false, `${title}: nothing was run`)
   }
 
-  // A program of the tree is none of PATH, however it is named there.
+  // A `git` inside the folder is not used, even if the PATH contains its folder.
   write(checkout, { 'bin/git': `#!/bin/sh\ntouch ${marker}\n` })
   chmodSync(join(checkout, 'bin/git'), 0o755)
   const paths = `${join(checkout, 'bin')}:../bin:.::${process.env.PATH ?? ''}`
   t.match(run(deploy, ['access', 'git:main', '.'], { environment: { PATH: paths } }).all, access)
   t.equal(existsSync(marker), false, 'a program of the tree is not run')
 
-  // Without a repository above, the planted one is none.
+  // Without an enclosing repository, the planted one is not used as a repository either.
   const alone = join(outer, 'alone')
   spawnSync('cp', ['-r', deploy, alone])
   const { status, stderr } = run(alone, ['access', 'git:main', '.'])
@@ -616,10 +616,10 @@ void t.test('what is not judged is named in every format, and fails where asked'
   ]
   for (const [title, files, judged, named] of rows) {
     const tree = newFolder(t, { 'good.yaml': group('good'), ...files })
-    // Every format names all rows alike, so one of them stands for all.
+    // All formats report every row alike, so only one row is tested with all of them.
     const stands = title.startsWith('namespaces')
     for (const output of stands ? ['human', 'json', 'sarif', 'github', 'gitlab', 'junit'] : ['line']) {
-      // One line however wide, so that a text is found.
+      // A width at which no line is wrapped, so that the pattern matches.
       const options = { environment: { COLUMNS: '500' } }
       const { status, stdout } = run(tree, ['check', '--quiet', '--output', output, '.'], options)
       t.equal(status, judged ? 1 : 0, `${title} as ${output}: ${stdout}`)
@@ -629,7 +629,7 @@ void t.test('what is not judged is named in every format, and fails where asked'
       t.match([failed.status, failed.all], [3, named], `${title} as ${output}, with the flag`)
     }
     if (judged) continue
-    // Who is authenticated how is told of every namespace.
+    // `access` and `plan` report all namespaces, also those that the configuration leaves out.
     const isToldAnyway = files['vmcp-admission.yaml'] !== undefined
     for (const [command, ...args] of [
       ...(isToldAnyway ? [] : [['access', 'good.yaml'], ['plan']]),
@@ -637,7 +637,7 @@ void t.test('what is not judged is named in every format, and fails where asked'
       ['fix'],
       ['probe', '--list'],
     ] as [string, ...string[]][]) {
-      // What probe prints in place of a list names the rest.
+      // `probe --list` prints only its list; with the flag, the error names the objects that were not judged.
       const shown = run(tree, [command, ...args, '.'])
       if (command !== 'probe') t.match(shown.all, named, `${title}: ${command}`)
       const failed = run(tree, [command, '--fail-on-not-judged', ...args, '.'])

@@ -2,10 +2,13 @@ import t from 'tap'
 import { isInsideCluster, isPrivateAddress } from '../src/rule/address.ts'
 import { isLoopback, parseUrl } from '../src/rule/url.ts'
 
-/** Scheme, whether there is user information, host and port; undefined where `net/url.Parse` of Go 1.26 refuses. */
+/**
+ * The scheme, whether there is user information, the host and the port; undefined where `net/url.Parse` of Go 1.26
+ * returns an error.
+ */
 type Cut = readonly [scheme: string, hasUserInfo: boolean, host: string, port: string] | undefined
 
-/** Recorded from Go; a host with percent-escapes stands as it is written. */
+/** Results recorded from Go; percent-escapes in hosts are kept. */
 const recorded: readonly (readonly [text: string, expected: Cut])[] = [
   ['', ['', false, '', '']],
   ['*', ['', false, '', '']],

@@ -39,7 +39,7 @@ export function readConfiguration(file: string, content: string): Configuration 
   try {
     value = document.toJS() ?? {}
   } catch (error) {
-    // Aliases that expand to too much.
+    // `toJS` throws when aliases expand to too many nodes.
     end([{ offset: 0, message: errorMessage(error) }])
   }
   for (const { at, message, target } of schemaProblems(ConfigurationSchema, value, 'the file'))

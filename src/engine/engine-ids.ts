@@ -18,7 +18,7 @@ export interface EngineExample {
   readonly resource: Readonly<Record<string, unknown>>
   /** The exact text of each finding in the resource. */
   readonly findings: NonEmpty<string>
-  /** The same resource without the error. */
+  /** `resource` without the error. */
   readonly corrected: Readonly<Record<string, unknown>>
 }
 

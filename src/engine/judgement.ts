@@ -21,8 +21,8 @@ export const READ_BY_REVIEWS: ReadonlySet<string> = new Set(['Secret', 'ConfigMa
 /** A verdict with its cost. */
 export interface ObjectJudgement extends Verdict {
   /**
-   * The Secrets and ConfigMaps that findings depend on, also findings that are off or ignored: a rule finds nothing
-   * about what is in a Secret until it is read.
+   * The Secrets and ConfigMaps that findings depend on, also findings that are off or ignored. Rules report nothing
+   * about the content of a Secret that has not been read.
    */
   readonly looksAt: readonly ObjectName[]
   /** Units of the budget spent on the submitted and the stored object together. */

@@ -68,7 +68,7 @@ export function prepare(world: World): Prepared {
   }
 }
 
-/** The same prepared world with other objects of the cluster (`state`). */
+/** A copy of `prepared` with which rules look up the other objects in `state`. */
 export const beside = (prepared: Prepared, state: World['state']): Prepared => ({
   ...prepared,
   world: { ...prepared.world, state },

@@ -136,7 +136,7 @@ export function refusedBy(
     const detail = `${error.detail === '' ? '' : `${error.detail}; `}${release.name} refuses it`
     const fields = at.flatMap((step) => (typeof step === 'number' ? [] : [String(jsonKey(step))]))
     const about = () =>
-      // Where the stored object has items alike, an API server accepts others too.
+      // If the stored object has duplicate items too, the API server also accepts other duplicates.
       keyword === 'list-type' || isStored || isExcusable(at)
         ? [[RELEASE_ACCEPTS, ...fields, '', detail] as const]
         : []
@@ -161,7 +161,7 @@ function withoutGuesses(
     const { rule, error } = refusal
     const isRead = (way: readonly Segment[]) =>
       rule === undefined
-        ? // The value of a refused item in a map holds its keys alone.
+        ? // Of a duplicate item in a list of type `map`, the error's value has only the key fields.
           !isObject(error.value) || Object.hasOwn(error.value, jsonKey(way[0] ?? ''))
         : rule.includes('oldSelf') || way.every((step) => typeof step !== 'string' || rule.includes(step))
     return !isAround(refusal) || below.get(keyOf(error.at))?.some(([, way]) => isRead(way)) !== true
@@ -227,7 +227,7 @@ export function withSureFixes(
 ): readonly Finding[] {
   const schema = release?.schemas.get(kind.kind)
   if (schema === undefined) return findings
-  // Many findings share a fix, which moves many fields.
+  // A cache, because many findings may share one fix that moves many fields.
   const known = new Map<Fix, boolean>()
   return findings.map((finding) => {
     const { fix, ...error } = finding.error

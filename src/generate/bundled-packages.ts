@@ -54,7 +54,7 @@ function billOfMaterials(packages: readonly Package[]): string {
   const bill = JSON.parse(output) as Bill
   delete bill.serialNumber
   delete bill.metadata.timestamp
-  // npm would use the name of the folder.
+  // npm names the component after the folder of the repository, which may have any name.
   Object.assign(bill.metadata.component, { name: manifest.name, type: 'application' })
   const ids = new Set(packages.map(({ id }) => id))
   const [self] = bill.dependencies

@@ -8,7 +8,7 @@ import type { GeneratedFile } from './generated-file.ts'
 /** The ClusterRoles in deploy/rbac: those of the server, and that of accounts that check files in pipelines. */
 export function* rbac(): Iterable<GeneratedFile> {
   yield* serverRoles()
-  // Not the name of a role of the chart: Helm refuses to install over what it did not make.
+  // The name differs from those of the chart's roles: Helm does not install over an object of another owner.
   const comment = 'For accounts that run `check --cluster`, with or without the webhook.'
   yield file('check', comment, [...viewRules(), ...releaseRules()], 'vmcp-check')
 }
@@ -39,7 +39,7 @@ export function* serverRoles(): Iterable<GeneratedFile> {
   }
 }
 
-/** What the rules between resources read. */
+/** The permissions to read the kinds that rules between resources look up. */
 const viewRules = () => [
   {
     apiGroups: [DEFAULT_API_GROUP],
@@ -49,7 +49,7 @@ const viewRules = () => [
   { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
 ]
 
-/** The CRDs of the kinds, which say what the installed operator accepts. */
+/** The permission to read the CRDs of the seven kinds, which show what the installed operator accepts. */
 const releaseRules = () => [
   {
     apiGroups: ['apiextensions.k8s.io'],

@@ -82,9 +82,9 @@ interface Entry extends Pick<EngineId, 'id' | 'severity' | 'summary' | 'why' | '
   readonly about: string
   /** The group in the index that contains the id. */
   readonly group: string
-  /** Facts about a rule; empty for an id of the engine, which has none. */
+  /** Facts about a rule; empty for an id that is not a rule's, such as `schema-enum`. */
   readonly facts: readonly Fact[]
-  /** Whether only reviews of deletions find it. */
+  /** Whether only reviews of deletions have findings with this id. */
   readonly ofDeletions: boolean
   readonly examples: readonly string[]
 }

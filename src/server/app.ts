@@ -103,7 +103,7 @@ export function buildWebhook(parts: Parts, pair: ServingPair, clients?: Clients)
     let lastProblem: string | undefined
     app.addHook('onRequest', (request, reply, done) => {
       const { socket } = request.raw
-      // Its handshake may have been by the CAs before, so this is its last request.
+      // The handshake may have verified the client by the previous CAs, so the connection is closed after this request.
       if ((openedAt.get(socket) ?? 0) < clients.changedAt() + HANDSHAKE) reply.header('connection', 'close')
       const problem = clients.gate(socket)
       if (problem !== undefined && problem !== lastProblem)

@@ -194,7 +194,9 @@ interface ReadObject {
   readonly name: ObjectName
   /** The fields that rules read; undefined when the object does not exist. */
   readonly resource: Resource | undefined
-  /** False where it did not fit into the cache, and after an event of the watch, which may be older than the read. */
+  /**
+   * False when the object did not fit into the cache, and after a watch event for it, which may be older than the read.
+   */
   readonly isCached: () => boolean
 }
 

@@ -197,7 +197,8 @@ async function serve(configuration: ServerConfiguration, local?: LocalCluster): 
   if (webhook !== undefined)
     void clients?.keepReading(ended.signal, () => {
       serveLatest()
-      // Open connections keep the outcome of their handshake, which was by the CAs before: busy ones get one more answer.
+      // Open connections were verified by the previous CAs. Idle ones are closed now, busy ones after their next
+      // answer.
       webhook.server.closeIdleConnections()
     })
   const url = webhook && `https://${await listen(webhook, configuration, 'port')}`
@@ -256,7 +257,7 @@ async function listen(
   return `${host.includes(':') ? `[${host}]` : host}:${address.port}`
 }
 
-/** The state of the certificates, for metrics; of a leader without its leaf, with which it answers no reviews. */
+/** The state of the certificates, for metrics; without the leaf certificate of a leader, which serves no reviews. */
 function stateOf(serving: Serving, role: ServerConfiguration['role']): ServingState {
   const state = serving.state()
   return role === 'leader' ? { ...state, expiry: { ...state.expiry, leaf: undefined } } : state

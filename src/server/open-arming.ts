@@ -72,7 +72,7 @@ export function clientConfigOf(
   bundle: string | undefined,
   path: '/validate' | '/mutate',
 ): ClientConfig {
-  // Written without it, the configurations would lose the CA by which API servers trust the webhook.
+  // Without a caBundle, an apply would remove the CA by which API servers trust the webhook.
   if (certificates === 'self-managed' && bundle === undefined)
     throw new Error('the CA in the Secret is not known yet')
   const where = url === '' ? { service: { namespace, name: service, port: 443, path } } : { url: url + path }

@@ -139,7 +139,7 @@ export class Lattice {
     const written = value === undefined ? [] : this.#judge.complete(submission)
     const { object } = submission
     const after = value === undefined || !isObject(object) ? undefined : withChanges(object, written)
-    // `file` judges by the CRD of the release, and so the new version was judged by it before the search.
+    // `file` has judged the object by the release's CRD, and the new version was judged by it before the search.
     const isJudged = isFilledLater || is === 'new' || after === undefined
     const refused = isJudged ? [] : this.#refusedByRelease(change, after, stored)
     if (refused.length > 0) return { refused }

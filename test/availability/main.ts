@@ -69,7 +69,7 @@ function startBalancer(port: number, replicas: readonly Ports[]): ChildProcess {
     '  timeout connect 1s',
     '  timeout client 5m',
     '  timeout server 5m',
-    // The timeout of a kubelet: on a busy machine a slow check does not mean a dead replica.
+    // The timeout of kubelet's probes: on a busy machine a slow answer does not mean a dead replica.
     '  timeout check 3s',
     '  retries 2',
     '  option redispatch',
@@ -96,7 +96,7 @@ async function metric(replica: Replica, name: string): Promise<number> {
 const leafExpiry = (replica: Replica) =>
   metric(replica, 'vmcp_admission_certificate_expiry_timestamp_seconds{certificate="leaf"}')
 
-/** Until every replica serves another leaf than now. */
+/** Waits until every replica serves a renewed leaf certificate. */
 async function leavesRenewed(replicas: readonly Replica[]): Promise<void> {
   const before = await Promise.all(replicas.map(leafExpiry))
   const areRenewed = async () =>

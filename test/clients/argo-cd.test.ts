@@ -19,7 +19,7 @@ import { bothEnds, firstInstall, mistakes, outage, renames, type Stage, stays } 
 const SECONDS = 240
 const SERVER_SIDE_APPLY = { syncPolicy: { automated: {}, syncOptions: ['ServerSideApply=true'] } }
 
-/** Ways in which Argo CD compares, of which none may find a default of ours in a list. */
+/** Ways in which Argo CD compares objects; in none of them may defaults of /mutate inside lists appear as drift. */
 const COMPARISONS: Readonly<Record<string, ApplicationSettings>> = {
   plain: {},
   'server-side-apply': { spec: SERVER_SIDE_APPLY },
@@ -70,7 +70,7 @@ async function suite(t: Test, api: ApiServer, clients: string): Promise<void> {
       t.match(JSON.stringify(spec), '"scopes":["openid","offline_access"]', `${name}: the default is written`)
       t.equal((await client.application(name)).status?.sync?.status, 'Synced', name)
     }
-    // It does see what others change of what the commit has.
+    // It must still see changes that others make to fields of the commit.
     const name = 'server-side-diff'
     const drift = { spec: { embeddedAuthServer: { tokenLifespans: { accessTokenLifespan: '45m' } } } }
     await merge(api, { ...file, metadata: { ...file.metadata, namespace: name } }, drift)
@@ -84,7 +84,10 @@ async function suite(t: Test, api: ApiServer, clients: string): Promise<void> {
   if (hasHelm(t)) await t.test('the chart of the webhook', (t) => chart(t, api, client, repository))
 }
 
-/** The webhook itself, by the recipe of docs/gitops.md: what it writes into the cluster is no drift. */
+/**
+ * Installs the product's chart by the recipe of docs/gitops.md: what the server writes into the cluster must not appear
+ * as drift.
+ */
 async function chart(t: Test, api: ApiServer, client: ArgoCd, repository: Repository): Promise<void> {
   const name = 'vmcp-admission'
   const recipeOf = parse(recipe('Argo CD', 'gitops.md')) as {
@@ -120,7 +123,7 @@ async function chart(t: Test, api: ApiServer, client: ArgoCd, repository: Reposi
   t.ok(await isArmed())
 }
 
-/** Waits until Argo CD has compared an Application four times more. */
+/** Waits until Argo CD has compared an Application four more times. */
 async function compared(client: ArgoCd, name: string): Promise<void> {
   const seen = client.comparisons(name)
   const isCompared = async () => {

@@ -32,32 +32,32 @@ interface Application {
   }
 }
 
-/** Settings of an Application in place of the usual ones. */
+/** Fields of an Application that replace the default ones. */
 export interface ApplicationSettings {
   readonly annotations?: Readonly<Record<string, string>>
   readonly spec?: object
 }
 
-/** Syncs by itself, deletes what is gone, and tries again what failed, with the newest commit. */
+/** The sync policy: automatic, with pruning, and with retries of failed syncs at the newest commit. */
 const AUTOMATED = {
   automated: { prune: true, selfHeal: true },
-  // Argo CD's own choice, foreground, needs the garbage collector of a controller manager.
+  // The default, foreground deletion, needs the garbage collector of a controller manager.
   syncOptions: ['PrunePropagationPolicy=background'],
   retry: { limit: 20, refresh: true, backoff: { duration: '1s', factor: 1, maxDuration: '2s' } },
 }
 
-/** Argo CD: its folders are Applications. */
+/** Argo CD, with an Application for each folder. */
 export interface ArgoCd extends Client {
   readonly follow: (folders: readonly string[], settings?: ApplicationSettings) => Promise<void>
   readonly application: (name: string) => Promise<Application>
 }
 
-/** Starts Redis, the repository server and the application controller on a repository. */
+/** Starts Redis, the repository server and the application controller for a repository. */
 export async function startArgoCd(t: Test, api: ApiServer, clients: string, url: string): Promise<ArgoCd> {
   const folder = folderFor(t)
   await installCrdsOf(api, clients, /^app.*-crd/)
   await kubectl(api, ['create', 'namespace', NAMESPACE])
-  // As it is installed.
+  // The ConfigMaps and Secrets of an ordinary installation.
   const settings = readdirSync(join(clients, 'argo-cd')).map((name) => join(clients, 'argo-cd', name))
   await kubectl(api, ['apply', '-n', NAMESPACE, ...settings.flatMap((file) => ['-f', file])])
   const apply = (items: readonly object[]) =>
@@ -87,7 +87,7 @@ export async function startArgoCd(t: Test, api: ApiServer, clients: string, url:
   const repoServer = await freePort()
   for (const name of ['tls', 'ssh']) mkdirSync(join(folder, name))
   const environment = {
-    // Where its git-verify-wrapper.sh and helm are.
+    // The folders of git-verify-wrapper.sh and helm.
     PATH: `${clients}:${dirname(helmPath())}:${process.env.PATH ?? ''}`,
     KUBECONFIG: api.kubeconfig,
     ARGOCD_FAKE_IN_CLUSTER: 'true',
@@ -133,7 +133,7 @@ export async function startArgoCd(t: Test, api: ApiServer, clients: string, url:
     look: async (folders) => {
       const refresh = { metadata: { annotations: { [REFRESH]: 'hard' } } }
       for (const name of folders) {
-        // It takes the annotation away once it has looked.
+        // Argo CD removes the annotation after the refresh.
         const isAsked = (await application(name)).metadata.annotations?.[REFRESH] !== undefined
         if (!isAsked) await api.request('PATCH', path(name), refresh, 'application/merge-patch+json')
       }

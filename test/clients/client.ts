@@ -1,19 +1,19 @@
-/** What Flux and Argo CD have in common for these tests. */
+/** The operations of Flux and Argo CD that the tests use. */
 export interface Client {
-  /** Applies these folders of the repository, each to the namespace of its name, from now on. */
+  /** From now on applies each of these folders to the namespace with the folder's name. */
   readonly follow: (folders: readonly string[]) => Promise<void>
-  /** Has it read the repository and compare the folders at once. */
+  /** Makes the client read the repository and compare the folders now. */
   readonly look: (folders: readonly string[]) => Promise<void>
   readonly report: (folder: string) => Promise<Report>
-  /** How often it has compared a folder with the cluster so far. */
+  /** The number of comparisons of a folder with the cluster so far. */
   readonly comparisons: (folder: string) => number
 }
 
-/** What a client says of a folder. */
+/** The status that a client reports for a folder. */
 export interface Report {
-  /** The id of the commit of which it speaks. */
+  /** The id of the commit to which the status belongs. */
   readonly commit: string
-  /** Whether the cluster is as that commit. */
+  /** Whether the cluster equals that commit. */
   readonly isDone: boolean
   readonly message: string
 }

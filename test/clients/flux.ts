@@ -7,7 +7,7 @@ import type { Client } from './client.ts'
 import { folderFor, installCrdsOf, startProgram } from './programs.ts'
 
 const NAMESPACE = 'flux-system'
-/** How often Flux reads the repository, compares each folder, and tries again what failed. */
+/** The interval at which Flux reads the repository, compares folders and retries failures. */
 const INTERVAL = '2s'
 
 interface Kustomization {
@@ -21,7 +21,7 @@ interface Kustomization {
   }
 }
 
-/** Starts source-controller and kustomize-controller on a repository. */
+/** Starts source-controller and kustomize-controller for a repository. */
 export async function startFlux(t: Test, api: ApiServer, clients: string, url: string): Promise<Client> {
   const folder = folderFor(t)
   await installCrdsOf(api, clients, /toolkit\.fluxcd\.io/)
@@ -69,7 +69,7 @@ export async function startFlux(t: Test, api: ApiServer, clients: string, url: s
       }))
       await apply(items)
     },
-    // It looks at each interval.
+    // Flux reads the repository at each interval by itself.
     look: () => Promise.resolve(),
     report: async (name) => {
       const path = `/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/${NAMESPACE}/kustomizations/${name}`

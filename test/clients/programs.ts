@@ -12,7 +12,7 @@ import { freePort } from '../support/free-port.ts'
 import { type RunningServer, startServer } from '../support/server.ts'
 import type { Webhook } from './stories.ts'
 
-/** The folder that `build.sh clients` makes; undefined after a failure that says what is missing. */
+/** The folder that `build.sh clients` creates; undefined, after a failed assertion, when a program is missing. */
 export function findClients(root: Test, ...programs: readonly string[]): string | undefined {
   const folder = process.env.CLIENTS ?? ''
   const binaries = findBinaries()
@@ -27,24 +27,24 @@ export function findClients(root: Test, ...programs: readonly string[]): string 
   return undefined
 }
 
-/** Installs those CRDs of the clients whose files the pattern matches. */
+/** Installs the clients' CRDs whose file names match the pattern. */
 export async function installCrdsOf(api: ApiServer, clients: string, pattern: RegExp): Promise<void> {
   const files = readdirSync(join(clients, 'crds')).filter((name) => pattern.test(name))
   const args = files.flatMap((name) => ['-f', join(clients, 'crds', name)])
   await kubectl(api, ['apply', '--server-side', ...args])
-  // It fails on a CRD that has no condition yet.
+  // `kubectl wait` fails for a CRD that has no condition yet.
   const established = () => kubectl(api, ['wait', '--for=condition=Established', ...args])
   await waitFor(established, { seconds: 60, what: 'the CRDs to be served' })
 }
 
-/** A folder that goes with the test. */
+/** A temporary folder, deleted at the end of the test. */
 export function folderFor(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-clients-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** Starts a program that ends with the test; answers with what reads all of its output. */
+/** Starts a program that is stopped at the end of the test; returns a function that reads its output so far. */
 export function startProgram(
   t: Test,
   folder: string,
@@ -75,7 +75,7 @@ export function startProgram(
   return output
 }
 
-/** Registers a webhook, at an address that it keeps. */
+/** Registers a webhook whose address stays the same when it restarts. */
 export async function armedWebhook(t: Test, api: ApiServer, defaults: string): Promise<Webhook> {
   const [folder, port] = [folderFor(t), await freePort()]
   const flags = ['--kubeconfig', api.kubeconfig, '--defaults', defaults, '--port', String(port)]

@@ -9,17 +9,17 @@ import { stringify } from 'yaml'
 import { ROOT } from '../e2e/cluster.ts'
 import { type Resource, textOf } from '../e2e/resources.ts'
 
-/** A git repository of resources that clients read over HTTP. */
+/** A git repository of manifests, served over HTTP. */
 export interface Repository {
   readonly url: string
-  /** Commits what these folders hold from now on, and answers with the id of the commit. */
+  /** Commits these folders as the whole content and returns the id of the commit. */
   readonly commit: (folders: Readonly<Record<string, readonly Resource[]>>) => string
-  /** Copies a folder of this repository to the same place in the next commit. */
+  /** Copies a folder of this project to the same path in the next commit. */
   readonly copy: (path: string) => void
   readonly close: () => void
 }
 
-/** Makes a repository in a folder and serves it with `git http-backend` on the loopback. */
+/** Creates a repository in a folder and serves it with `git http-backend` on 127.0.0.1. */
 export async function serveRepository(folder: string): Promise<Repository> {
   const tree = join(folder, 'tree')
   mkdirSync(tree)
@@ -52,11 +52,11 @@ export async function serveRepository(folder: string): Promise<Repository> {
   }
 }
 
-/** The number keeps the order of the resources. */
+/** The file name begins with a number, so that the files keep the order of the resources. */
 const fileOf = (i: number, resource: Resource) =>
   `${String(i).padStart(2, '0')}-${textOf(resource).replace('/', '-').toLowerCase()}.yaml`
 
-/** One request as CGI (RFC 3875). */
+/** Answers one request by CGI (RFC 3875). */
 async function answer(folder: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { pathname, search } = new URL(request.url ?? '', 'http://localhost')
   const { headers, method } = request

@@ -22,28 +22,28 @@ import { waitFor } from '../e2e/wait-for.ts'
 import type { Client } from './client.ts'
 import type { Repository } from './repository.ts'
 
-/** Where a story happens. */
+/** The cluster, client and repository of a test. */
 export interface Stage {
   readonly api: ApiServer
   readonly client: Client
   readonly repository: Repository
 }
 
-/** The webhook of the cluster, which can be gone for a while. */
+/** The webhook of the cluster, which can be stopped for a while. */
 export interface Webhook {
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
 }
 
-/** A client on a busy machine may need this long for all folders of a story. */
+/** Seconds that a client may need for all folders of a test on a busy machine. */
 const SECONDS = 240
 
 const inNamespace = (namespace: string, objects: readonly Other[]): Resource[] =>
   objects.map((object) => resourceIn(namespace, object))
 
 /**
- * Commits the folders, and waits until the client has the cluster as they are, each but the `stuck`; answers with what
- * it says of these.
+ * Commits the folders and waits until the client has applied them, except those in `stuck`, whose errors must match.
+ * Returns the messages of the stuck ones.
  */
 async function deliver(
   { client, repository }: Stage,
@@ -73,14 +73,14 @@ async function deliver(
   return said
 }
 
-/** Makes the namespaces and has the client follow them. */
+/** Creates the namespaces and makes the client apply the folders of the same names. */
 async function open({ api, client, repository }: Stage, folders: readonly string[]): Promise<void> {
   await createNamespaces(api, folders)
   repository.commit(Object.fromEntries(folders.map((name) => [name, inNamespace(name, [group('none')])])))
   await client.follow(folders)
 }
 
-/** Every resource of our kinds in a namespace. */
+/** The resources of the seven kinds in a namespace. */
 async function resourcesIn(api: ApiServer, namespace: string): Promise<Resource[]> {
   const lists = await Promise.all(
     KINDS.map(async ({ kind, plural }) => {
@@ -93,8 +93,8 @@ async function resourcesIn(api: ApiServer, namespace: string): Promise<Resource[
 }
 
 /**
- * That the namespace holds these objects and no others, each as when a person applies them in the order of kind and
- * name: a default that rests on another object is written where that one is there before.
+ * Asserts that the namespace contains exactly these objects, equal to those that `kubectl apply` creates in the order
+ * of kind and name: the defaults that /mutate writes depend on the objects that exist before.
  */
 async function holds(t: Test, { api }: Stage, namespace: string, objects: readonly Other[]): Promise<void> {
   const expected = `${namespace}-expected`
@@ -114,7 +114,7 @@ async function holds(t: Test, { api }: Stage, namespace: string, objects: readon
   }
 }
 
-/** New resources of all kinds, in files of any order, in one commit. */
+/** Commits new resources of all kinds at once, in files in random order. */
 export async function firstInstall(t: Test, stage: Stage): Promise<void> {
   const random = randomNumbers(7)
   const folders = Object.fromEntries(
@@ -125,7 +125,9 @@ export async function firstInstall(t: Test, stage: Stage): Promise<void> {
   for (const [name, objects] of Object.entries(folders)) await holds(t, stage, name, objects)
 }
 
-/** The changes of `e2e/commits.test.ts`, which has a model of each client: they must be stuck where it is. */
+/**
+ * Commits the changes of `e2e/commits.test.ts`. The client must get stuck at the same changes as its model in that test.
+ */
 export async function bothEnds(t: Test, stage: Stage, client: 'argo' | 'flux'): Promise<void> {
   const rows = CHANGES.map((change, i) => ({
     ...change,
@@ -165,7 +167,7 @@ export async function bothEnds(t: Test, stage: Stage, client: 'argo' | 'flux'): 
     t.comment(`${title}: ${message}`)
     t.not(first.length, 0)
   }
-  // The way out that docs/gitops.md has: another commit before.
+  // The solution of docs/gitops.md: an intermediate commit.
   await deliver(
     stage,
     of(({ first = [] }) => first, stuck),
@@ -180,7 +182,7 @@ export async function bothEnds(t: Test, stage: Stage, client: 'argo' | 'flux'): 
 const providing = (...names: readonly string[]) =>
   gateway('tools', { authServerConfig: authServer(...names) })
 
-/** Objects that get another name, with all that refer to them. */
+/** Renames of objects together with the references to them. */
 const RENAMES: Readonly<Record<string, { readonly from: readonly Other[]; readonly to: readonly Other[] }>> =
   {
     configuration: {
@@ -231,7 +233,7 @@ export async function renames(t: Test, stage: Stage): Promise<void> {
 
 const INJECTED = [backend('jira', 'jira'), injectConfig('jira', 'okta')]
 
-/** Commits with a mistake, and what the client must say of it. */
+/** Commits with a mistake, and the error that the client must report. */
 const MISTAKES: Readonly<
   Record<
     string,
@@ -282,8 +284,8 @@ export async function mistakes(t: Test, stage: Stage, appliesTheRest: boolean): 
 }
 
 /**
- * While the webhook does not answer, a change is refused, and what is as committed and has no defaults in lists stays
- * so; once it answers, the client applies the change by itself.
+ * While the webhook does not answer, changes are refused, and unchanged objects without defaults in lists stay applied.
+ * Once it answers, the client applies the changes by itself.
  */
 export async function outage(t: Test, stage: Stage, webhook: Webhook): Promise<void> {
   const before = [headerConfig('key'), group(), oidcConfig('corporate'), providing('okta')]
@@ -304,7 +306,7 @@ export async function outage(t: Test, stage: Stage, webhook: Webhook): Promise<v
   await holds(t, stage, changes, after)
 }
 
-/** Compared again and again, what is as committed stays as it is. */
+/** Asserts that repeated comparisons change nothing in a cluster that equals the commit. */
 export async function stays(t: Test, stage: Stage, folders: readonly string[]): Promise<void> {
   const versions = async () => {
     const resources = (await inBatches(folders, (name) => resourcesIn(stage.api, name))).flat()

@@ -59,7 +59,7 @@ await withApiServer(root, async (t, api) => {
   await t.test('no server answers', (t) => goWithoutServer(t, api, server))
 })
 
-/** Objects that were stored before the webhook was registered. */
+/** Stores objects that the webhook would deny, before it is registered. */
 async function storeInvalid(api: ApiServer, names: readonly string[]): Promise<void> {
   const roleArn = 'arn:aws:iam::123456789012:role/legacy'
   const roleMappings = [{ roleArn, claim: 'legacy', matcher: '"legacy" in claims.groups' }]
@@ -83,7 +83,7 @@ interface Stored extends Manifest {
   }
 }
 
-/** Everything of ours by kind and name, without what was stored at the start. */
+/** All objects of the seven kinds by kind and name, except those stored before the webhook was registered. */
 async function storedByName(api: ApiServer): Promise<Map<string, Stored>> {
   const plurals = KINDS.map(({ plural }) => plural).join(',')
   const list = JSON.parse(await kubectl(api, ['get', plurals, '--output=json'])) as { items: Stored[] }
@@ -148,7 +148,7 @@ async function showDefaults(t: Test, api: ApiServer): Promise<void> {
   for (const [name, { metadata }] of before) {
     const { resourceVersion, generation } = again.get(name)?.metadata ?? {}
     t.equal(generation, metadata.generation, `${name}: the same file again changes nothing`)
-    // An older API server writes an equal object where kubectl sends a list without its defaults.
+    // With an older API server, kubectl sends a list without its defaults, which causes a write of an equal object.
     if (isNew) t.equal(resourceVersion, metadata.resourceVersion, name)
   }
 
@@ -214,7 +214,7 @@ async function createWithClient(t: Test, api: ApiServer): Promise<void> {
   )
 }
 
-/** The ratchet: an error that is stored already does not refuse an update. */
+/** Tests the ratchet: an error that the stored object already has does not deny an update. */
 async function updateInvalid(t: Test, api: ApiServer): Promise<void> {
   const repaired = [{ roleArn: 'arn:aws:iam::123456789012:role/legacy', claim: 'legacy' }]
   const text = await transcript(api, [
@@ -232,7 +232,7 @@ async function updateInvalid(t: Test, api: ApiServer): Promise<void> {
   await matchesGolden(t, 'kubectl/invalid-before.txt', text)
 }
 
-/** The server was killed: what the two failure policies let through. */
+/** Tests both failure policies after the server was killed. */
 async function goWithoutServer(t: Test, api: ApiServer, server: RunningServer): Promise<void> {
   await answers(api, 500, 'connection refused')
   const name = 'legacy-while-down'

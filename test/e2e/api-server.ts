@@ -1,7 +1,7 @@
 /**
- * A real Kubernetes API server for the end-to-end tests: etcd and kube-apiserver as child processes
- * on loopback, with all that they write in one temporary folder. There is no controller manager:
- * nothing collects garbage, empties namespaces or makes endpoints.
+ * A real Kubernetes API server for the end-to-end tests: etcd and kube-apiserver as child processes on 127.0.0.1, with
+ * all their files in one temporary folder. There is no controller manager, so nothing collects garbage, empties
+ * namespaces or creates endpoints.
  */
 import { spawn } from 'node:child_process'
 import { generateKeyPairSync, randomBytes, X509Certificate } from 'node:crypto'
@@ -18,26 +18,26 @@ import { type Binaries, findBinaries } from './find-binaries.ts'
 import { environment, logTails, type Place, Servers } from './processes.ts'
 import { waitFor } from './wait-for.ts'
 
-/** How one kubectl run is fed, and whom it impersonates. */
+/** The standard input of a kubectl run, and the user that it impersonates. */
 export interface KubectlOptions {
   readonly stdin?: string
   readonly as?: { readonly user: string; readonly groups?: readonly string[] }
 }
 
-/** How an API server is started. */
+/** Options for starting an API server. */
 export interface ApiServerOptions {
-  /** Flags of kube-apiserver beside ours, such as `--v=2`, or in place of ours of the same name. */
+  /** Flags of kube-apiserver, such as `--v=2`; they replace default ones of the same name. */
   readonly flags?: readonly string[]
 }
 
-/** What one kubectl run printed, and its exit code (-1 when a signal ended it). */
+/** The output of a kubectl run and its exit code (-1 when a signal ended it). */
 export interface KubectlResult {
   readonly stdout: string
   readonly stderr: string
   readonly code: number
 }
 
-/** The answer to a raw call: the body parsed where it is JSON, else its text. */
+/** The answer to a request; the body is parsed if it is JSON, and otherwise a string. */
 export interface Answer<Body> {
   readonly status: number
   readonly body: Body
@@ -45,24 +45,24 @@ export interface Answer<Body> {
   readonly warnings: readonly string[]
 }
 
-/** A running API server, and the ways to speak to it as a cluster administrator. */
+/** A running API server, with functions that act as a cluster administrator. */
 export interface ApiServer {
-  /** `https://127.0.0.1:PORT`, the same after a restart. */
+  /** `https://127.0.0.1:PORT`; it does not change at a restart. */
   readonly url: string
-  /** Path of a kubeconfig file with the CA and the token in it. */
+  /** The path of a kubeconfig file that contains the CA and the token. */
   readonly kubeconfig: string
   readonly token: string
-  /** The CA of the serving certificate, PEM. */
+  /** The CA of the serving certificate, in PEM. */
   readonly ca: string
   /**
-   * Runs kubectl at the root of the repository; a non-zero exit code is a result, not an error. Never sees the
-   * person's kubeconfig.
+   * Runs kubectl in the root folder of the repository, without the kubeconfig of the user who runs the tests. Resolves
+   * for any exit code.
    */
   kubectl(args: readonly string[], options?: KubectlOptions): Promise<KubectlResult>
   /**
-   * Sends one request, on a connection of its own unless an `agent` keeps some. A `body` that is a string goes out as it is, any other
-   * as JSON; `contentType` is `application/json` unless given. Any status is a result; rejects when there
-   * is no answer.
+   * Sends one request, on a new connection unless `agent` keeps one. A string as `body` is sent unchanged, any other
+   * value as JSON; `contentType` is `application/json` by default. Resolves for any status; rejects when there is no
+   * answer.
    */
   request<Body = unknown>(
     method: string,
@@ -71,7 +71,7 @@ export interface ApiServer {
     contentType?: string,
     agent?: Agent,
   ): Promise<Answer<Body>>
-  /** Kills kube-apiserver and starts it again on the same etcd and port; resolves when it is ready. */
+  /** Kills kube-apiserver and starts it again with the same etcd and port; resolves when it is ready. */
   restart(): Promise<void>
   /** Kills both servers and removes the temporary folder. A second call does nothing. */
   stop(): Promise<void>
@@ -83,9 +83,9 @@ const kubectlSeconds = 120
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /**
- * Starts etcd and kube-apiserver and resolves when /readyz answers 200. They are killed and their
- * folder is removed when this process ends, however it ends. Rejects when the programs are missing, and
- * when the server does not become ready: then with the end of both logs, whose folder is left.
+ * Starts etcd and kube-apiserver and resolves when /readyz answers 200. They are killed and their folder is deleted
+ * when this process ends, in whatever way. Rejects when the programs are missing or the server does not become ready;
+ * in the latter case the error contains the end of both logs, and the folder is kept.
  */
 export async function startApiServer({ flags = [] }: ApiServerOptions = {}): Promise<ApiServer> {
   const binaries = findBinaries()
@@ -94,7 +94,7 @@ export async function startApiServer({ flags = [] }: ApiServerOptions = {}): Pro
     try {
       return await start(binaries, flags)
     } catch (error) {
-      // Another process took a port between our finding it free and the server's listening on it.
+      // Another process has taken a port after `freePorts` found it.
       if (attempt === 3 || !String(error).includes('address already in use')) throw error
     }
   }
@@ -117,7 +117,7 @@ async function start(binaries: Binaries, flags: readonly string[]): Promise<ApiS
   }
 }
 
-/** The API server for its users, once it is ready and its CA known. Writes the kubeconfig file. */
+/** Writes the kubeconfig file and returns the API server for the tests. The API server must be ready. */
 function present(place: Place, servers: Servers, ca: string): ApiServer {
   const url = `https://127.0.0.1:${place.port}`
   const kubeconfig = join(place.folder, 'kubeconfig')
@@ -140,8 +140,8 @@ function present(place: Place, servers: Servers, ca: string): ApiServer {
 }
 
 /**
- * Resolves with the CA's PEM text when /readyz answers 200 to a client that trusts only that CA.
- * Rejects with the end of the logs when a server ends first or the time is up.
+ * Resolves with the CA in PEM once /readyz answers 200 to a client that trusts only that CA. Rejects with the end of
+ * the logs when a server ends or the time is up.
  */
 async function ready(place: Place, servers: Servers): Promise<string> {
   const poll = async () => {
@@ -158,7 +158,7 @@ async function ready(place: Place, servers: Servers): Promise<string> {
   return outcome.ca
 }
 
-/** The CA certificate that kube-apiserver made beside its serving certificate. Throws before it is there. */
+/** The CA certificate that kube-apiserver writes beside its serving certificate. Throws before the file exists. */
 function readAuthority(folder: string): string {
   const bundle = readFileSync(join(folder, 'certificates', 'apiserver.crt'), 'latin1')
   const certificates = bundle.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n/g) ?? []
@@ -167,7 +167,7 @@ function readAuthority(folder: string): string {
   return authority
 }
 
-/** Two different free loopback ports. */
+/** Two different free ports of 127.0.0.1. */
 async function freePorts(): Promise<[number, number]> {
   const holders = [createServer(), createServer()] as const
   const [first, second] = holders
@@ -180,7 +180,7 @@ async function freePorts(): Promise<[number, number]> {
   return ports
 }
 
-/** Writes the token file and the key pair of service account tokens. */
+/** Writes the token file, and the key pair for service account tokens. */
 function writeCredentials({ folder, token }: Place): void {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', {
     modulusLength: 2048,
@@ -194,7 +194,7 @@ function writeCredentials({ folder, token }: Place): void {
   writeFileSync(join(folder, 'service-account.key'), privateKey, { mode })
 }
 
-/** A kubeconfig (JSON is YAML) with the CA and the token in it. */
+/** The text of a kubeconfig that contains the CA and the token. It is JSON, which is valid YAML. */
 export function kubeconfigText(url: string, ca: string, token: string): string {
   const cluster = { server: url, 'certificate-authority-data': Buffer.from(ca).toString('base64') }
   return JSON.stringify({
@@ -222,7 +222,7 @@ async function kubectl(
     timeout: kubectlSeconds * 1000,
     killSignal: 'SIGKILL',
   })
-  // It may end without reading its input; that is not our error.
+  // kubectl may end without reading its input.
   child.stdin.on('error', () => undefined)
   child.stdin.end(options.stdin ?? '')
   const [stdout, stderr, [code]] = await Promise.all([
@@ -233,12 +233,12 @@ async function kubectl(
   return { stdout, stderr, code: code ?? -1 }
 }
 
-/** The flags that make kubectl act as another user. */
+/** The flags that make kubectl impersonate a user. */
 function impersonation(as: KubectlOptions['as']): string[] {
   return as ? [`--as=${as.user}`, ...(as.groups ?? []).map((group) => `--as-group=${group}`)] : []
 }
 
-/** Sends one request as the administrator, trusting only `ca`. Rejects when there is no answer in time. */
+/** Sends one request as the administrator and trusts only `ca`. Rejects when there is no answer in time. */
 async function call<Body>(
   { port, token }: Place,
   ca: string,
@@ -269,14 +269,14 @@ async function call<Body>(
   }
 }
 
-/** The text of a `Warning` header of an API server: `299 - "text"`, UTF-8 in quotes. */
+/** The text of a `Warning` header from an API server: `299 - "text"`, in UTF-8. */
 function warningText(header: string): string {
   const quoted = /^299 - "(.*)"$/s.exec(Buffer.from(header, 'latin1').toString())?.[1]
   if (quoted === undefined) throw new Error(`not a warning of an API server: ${header}`)
   return quoted.replace(/\\(.)/gs, '$1')
 }
 
-/** Sends `payload` and resolves with the response once its head is there. */
+/** Sends `payload` and resolves with the response once its headers have arrived. */
 function send(payload: string | undefined, options: RequestOptions): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     httpsRequest(options, resolve).on('error', reject).end(payload)

@@ -285,7 +285,8 @@ await withApiServer(t, async (t, api) => {
 
   await t.test('a replica with a CA that nobody knows yet is not ready until it is trusted', async (t) => {
     await kubectl(api, ['delete', 'secret', 'vmcp-admission-ca', '-n', NAMESPACE])
-    // One that writes makes a CA where it finds none; one that only answers waits for the leader to do so.
+    // A server that writes creates a CA if there is none; one that only answers reviews waits for the leader to create
+    // it.
     for (const late of [
       await start('leader', '--role', 'all', '--port', '0'),
       await start('webhook', '--port', '0'),
@@ -346,7 +347,7 @@ await withApiServer(t, async (t, api) => {
   })
 })
 
-/** What a client that trusts only these CAs finds wrong with the certificate. */
+/** The TLS error of a client that trusts only these CAs; undefined if it accepts the certificate. */
 function trustProblem(url: string, ca: string): Promise<string | undefined> {
   const { hostname: host, port } = new URL(url)
   return new Promise((resolve) => {

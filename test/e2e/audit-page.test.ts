@@ -16,7 +16,7 @@ import { accessibilityOf, isWiderThanItself, LOOKS, NO_BROWSER, photograph, star
 const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url))
 t.setTimeout(300_000)
 
-/** As an audit of a cluster with three namespaces; one has a Secret. */
+/** The HTML page for an audit of a cluster with three namespaces, one of which has a Secret. */
 function html(): string {
   const inNamespace = (file: string, namespace: string) =>
     readFileSync(EXAMPLES + file, 'utf8').replaceAll(/^metadata:$/gm, `metadata:\n  namespace: ${namespace}`)

@@ -63,7 +63,7 @@ const aws = (region: string, name = 'aws') =>
 
 const REPORTS = '/apis/wgpolicyk8s.io/v1alpha2/namespaces'
 
-/** What audit says of the contradictions. */
+/** The findings of `audit` about objects that contradict each other. */
 const CONTRADICTIONS = [
   `MCPExternalAuthConfig shop/aws: error: spec.awsSts.region: Invalid value: "europe": must be an AWS region, such as 'eu-central-1' (schema-pattern)`,
   'MCPExternalAuthConfig tools/wiki: warning: spec.upstreamInject.providerName: names provider "github", and VirtualMCPServer "gateway" has no such upstream provider, so its calls with this configuration fail; there is "okta" (auth-config-served)',
@@ -133,7 +133,7 @@ await withApiServer(root, async (t, api) => {
   await t.test('reports of OpenReports are applied, and shown by kubectl', async (t) => {
     await installReports(api, 'openreports')
     const { stdout } = await cli.run('audit', '--output', 'openreports')
-    // Strictly: a field that the CRD does not have would be refused.
+    // With strict validation, the API server refuses fields that the CRD does not have.
     await api.kubectl(['apply', '--validate=strict', '-f', '-'], { stdin: stdout })
     const shown = await api.kubectl(['get', 'reports', '--all-namespaces', '--no-headers'])
     t.strictSame(
@@ -385,7 +385,7 @@ await withApiServer(root, async (t, api) => {
   })
 })
 
-/** The exit code and what check finds, without the places. */
+/** The exit code and the findings of `check`, without their positions. */
 async function checked(cli: Commands, files: readonly Resource[]): Promise<[number | null, string[]]> {
   const { status, stdout } = await cli.on(files, 'check')
   const lines = stdout.split('\n').filter((line) => line.startsWith('<stdin>:'))
@@ -394,9 +394,9 @@ async function checked(cli: Commands, files: readonly Resource[]): Promise<[numb
 
 interface Commands {
   readonly folder: string
-  /** Runs one by the kubeconfig that kubectl would take. */
+  /** Runs a command with the kubeconfig in $KUBECONFIG, as kubectl would. */
   run(...args: string[]): Promise<Run>
-  /** Runs one with --cluster on these resources. */
+  /** Runs a command with `--cluster` on these resources. */
   on(files: readonly Resource[], command: string, ...flags: string[]): Promise<Run>
 }
 

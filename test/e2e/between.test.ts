@@ -63,7 +63,7 @@ await withApiServer(root, async (t, api) => {
   })
 })
 
-/** A server beside the cluster, called by the API server, for as long as the work takes. */
+/** Runs a server on this machine that the API server calls as a webhook, until `work` ends. */
 async function withServer(
   t: Test,
   api: ApiServer,
@@ -109,14 +109,14 @@ async function judgeExamples(t: Test, api: ApiServer, server: RunningServer): Pr
     'each rule is shown through kubectl',
   )
   await matchesGolden(t, RULES_SHOWN, rulesShown(sections))
-  // The metric by which later tests see what the server has heard of shows a thousand findings.
+  // Later tests read the current findings from a metric that lists at most a thousand.
   const stored = all.flatMap(({ before, resource }) => [...before, resource])
   await inBatches(stored, (resource) => remove(api, resource))
 }
 
 /**
- * An object that makes the namespace of Secrets and ConfigMaps known to the server: all namespaces of which nothing is stored share
- * one bound of reads.
+ * An object of the seven kinds for a namespace that has only Secrets and ConfigMaps, so that the server knows the
+ * namespace: all namespaces without objects share one limit of reads.
  */
 function knownBy(namespace: string, before: readonly Resource[]): Resource[] {
   const isOurs = ({ kind }: Resource) => kindNamed.has(kind)
@@ -124,12 +124,12 @@ function knownBy(namespace: string, before: readonly Resource[]): Resource[] {
   return [resourceIn(namespace, { kind: 'MCPGroup', metadata: { name: 'unrelated' }, spec: {} })]
 }
 
-/** How a submission went. */
+/** The result of a submission. */
 interface Verdict {
   readonly isDenied: boolean
-  /** The causes when it is denied, else the warnings. */
+  /** The causes of a denial, or else the warnings. */
   readonly texts: readonly string[]
-  /** What was answered, to be read. */
+  /** The whole output of kubectl, or the response, for the golden file and for messages. */
   readonly answer: string
 }
 
@@ -168,7 +168,7 @@ function showsItsFindings(t: Test, { title, place, resource, findings }: Placed,
   t.strictSame(own.toSorted(), expected.toSorted(), `${title}: exactly its findings`)
 }
 
-/** kubectl beside a consistent directory: what is refused or warned about, and how a dry run differs. */
+/** The output of kubectl for a consistent directory: refusals, warnings, and the difference of a dry run. */
 async function showTranscripts(t: Test, api: ApiServer, server: RunningServer): Promise<void> {
   const folder = 'test/e2e/manifests'
   await createNamespaces(api, ['team'])
@@ -195,7 +195,7 @@ async function showTranscripts(t: Test, api: ApiServer, server: RunningServer): 
   }
 }
 
-/** What is stored in the field that /mutate writes, and what it recorded. */
+/** The stored value of the field that /mutate writes, and its annotation about that. */
 async function written(api: ApiServer, config: Resource): Promise<readonly (string | undefined)[]> {
   const { spec, metadata } = (await stored(api, config)) ?? {}
   const { tokenExchange } = spec as { tokenExchange: { subjectProviderName?: string } }
@@ -284,7 +284,10 @@ async function writeAudiences(t: Test, api: ApiServer, server: RunningServer): P
   }
 }
 
-/** Where the severity says so, deletions are refused, except for who cleans up and while the namespace goes. */
+/**
+ * Tests deletions that a severity of `error` refuses, except by the garbage collector and in a namespace that is being
+ * deleted.
+ */
 async function refuseBothEnds(t: Test, api: ApiServer, server: RunningServer): Promise<void> {
   await createNamespaces(api, ['both-ends'])
   const here = (object: Other) => resourceIn('both-ends', object)

@@ -8,7 +8,7 @@ import type { Test } from 'tap'
 const SCREENSHOTS = fileURLToPath(new URL('../../artifacts/screenshots/', import.meta.url))
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
-/** The browser of Debian, or one on the PATH of the same name. */
+/** The path of Debian's `chromium` on the PATH. */
 const PROGRAM = (process.env.PATH ?? '')
   .split(delimiter)
   .map((folder) => join(folder, 'chromium'))
@@ -26,19 +26,19 @@ export async function startBrowser(t: Test): Promise<Browser> {
   return browser
 }
 
-/** The two themes, narrow and wide. */
+/** Light and dark theme, each with a narrow and a wide window. */
 export const LOOKS = (['light', 'dark'] as const).flatMap((colorScheme) =>
   [360, 1280].map((width) => ({ colorScheme, viewport: { width, height: 820 } })),
 )
 
-/** Each rule that the page breaks, with the elements. */
+/** The accessibility rules that the page violates, with the elements. */
 export async function accessibilityOf(page: Page): Promise<string[]> {
   await page.evaluate(AXE)
   const { violations, incomplete } = await page.evaluate(() => {
     const { axe } = globalThis as unknown as { axe: { run(options: RunOptions): Promise<AxeResults> } }
     return axe.run({ resultTypes: ['violations', 'incomplete'] })
   })
-  // What axe cannot decide is not asked for, but that it ran is.
+  // The incomplete checks do not matter; their list only shows that axe ran.
   if (!Array.isArray(incomplete)) throw new Error('axe did not run')
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`)
 }
@@ -46,7 +46,7 @@ export async function accessibilityOf(page: Page): Promise<string[]> {
 export const isWiderThanItself = (page: Page): Promise<boolean> =>
   page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
 
-/** For people to look at. */
+/** Saves a screenshot for people to look at. */
 export async function photograph(page: Page, name: string): Promise<void> {
   mkdirSync(SCREENSHOTS, { recursive: true })
   await page.mouse.move(1, 1)

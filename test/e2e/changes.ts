@@ -14,14 +14,14 @@ import {
 } from '../../src/relations/examples.ts'
 import type { Other } from '../../src/rule/rule.ts'
 
-/** A workload that belongs to no group, and checks the tokens of the authorization server that it refers to. */
+/** A workload without a group, which accepts the tokens of the authorization server to which it refers. */
 const alone = (name: string, config: string, kind = 'MCPServer'): Other => ({
   kind,
   metadata: { name },
   spec: { ...workload(config).spec, oidcConfigRef: { name: 'corporate' } },
 })
 
-/** Resources of all kinds that fit together. */
+/** Resources of all kinds that are consistent with each other. */
 export const TOOLS: readonly Other[] = [
   group(),
   oidcConfig('corporate'),
@@ -41,14 +41,17 @@ export const TOOLS: readonly Other[] = [
   }),
 ]
 
-/** A commit that changes both ends of a rule: what was consistent stays so, but not in between. */
+/**
+ * A commit that changes both ends of a reference: the states before and after it are consistent, intermediate ones are
+ * not.
+ */
 export interface Change {
   readonly title: string
   readonly from: readonly Other[]
   readonly to: readonly Other[]
-  /** What a tool never gets past, however often it tries. */
+  /** By tool: the object whose refusal stops it at every attempt. */
   readonly stuck?: Readonly<Record<string, string>>
-  /** Another commit before it, with which no tool is stuck. */
+  /** The content of an intermediate commit with which no tool gets stuck. */
   readonly first?: readonly Other[]
 }
 
@@ -62,7 +65,7 @@ const issuing = (issuer: string) => gateway('tools', { authServerConfig: { ...au
 const providing = (...names: readonly string[]) =>
   gateway('tools', { authServerConfig: authServer(...names) })
 
-/** Flux applies the configuration first, which is refused while a workload refers to it, and ends there. */
+/** Flux applies the configuration first. It is refused as long as a workload refers to it, and Flux stops there. */
 const ONE_PROVIDER_FIRST = { flux: 'MCPExternalAuthConfig/auth' }
 
 export const CHANGES: readonly Change[] = [

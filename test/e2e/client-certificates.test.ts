@@ -20,10 +20,10 @@ const GOOD = 'examples/unauthenticated.yaml'
 const DRY_RUN = '--dry-run=server'
 const REQUIRED = 'a client certificate is required'
 const ANOTHER_NAME = 'the client certificate is for none of the allowed subjects'
-/** The part of our message that the API server passes on. */
+/** The part of the server's message that the API server passes on. */
 const REFUSED =
   /failed calling webhook "validate\.vmcp-admission\.[^"]+": failed to call webhook: (.* client certificate .*)$/m
-/** In seconds; a certificate is renewed after two thirds of its life. */
+/** Lifetimes in seconds; a certificate is renewed after two thirds of its lifetime. */
 const BRISK = ['--leaf-lifetime', '30', '--ca-lifetime', '120', '--ca-propagation', '15']
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2'
@@ -137,7 +137,10 @@ interface Files {
   readonly client: KeyedCertificate
 }
 
-/** What an administrator writes beside the API server, which then shows the certificate to webhooks at these hosts. */
+/**
+ * Writes the admission configuration files with which the API server shows its certificate to webhooks at these hosts;
+ * returns its flags.
+ */
 function admissionFlags({ folder, authority, client }: Files, hosts: readonly string[]): string[] {
   const at = (name: string) => join(folder, name)
   const user = { 'client-certificate': 'client.crt', 'client-key': 'client.key' }
@@ -160,7 +163,7 @@ function admissionFlags({ folder, authority, client }: Files, hosts: readonly st
   return [`--admission-control-config-file=${at('admission.yaml')}`]
 }
 
-/** A certificate for clients alone, with the name as its common name. */
+/** A certificate for client authentication only, with this common name. */
 async function clientCertificate(authority: KeyedCertificate, name: string): Promise<KeyedCertificate> {
   const [der = new ArrayBuffer()] = x509.PemConverter.decode(authority.key)
   const signingKey = await crypto.subtle.importKey('pkcs8', der, ALGORITHM, false, ['sign'])
@@ -200,13 +203,13 @@ async function metricsOf({ probeUrl }: RunningServer): Promise<string> {
   return (await fetch(`${probeUrl}/metrics`)).text()
 }
 
-/** How many requests were answered with 403. */
+/** The number of requests that the server answered with 403. */
 async function refusals(server: RunningServer): Promise<number> {
   const metrics = await metricsOf(server)
   return Number(/^vmcp_admission_refused_requests_total\{status="403"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)
 }
 
-/** A request without an API server between: nothing is at this path but the question who calls. */
+/** Sends a request without an API server in between: 404 if the server accepts the client, otherwise 403. */
 async function ask(
   { url }: RunningServer,
   client?: KeyedCertificate,

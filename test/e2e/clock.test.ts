@@ -35,7 +35,7 @@ await withApiServer(t, async (t, api) => {
   const read = async (...args: readonly string[]) =>
     JSON.parse(await kubectl(api, ['get', ...args, '-o', 'json'])) as Record<string, unknown>
   const hasSecret = async () => (await api.kubectl(['get', 'secret', 'vmcp-admission-ca'])).code === 0
-  /** Where the stored CAs and the caBundles that are not valid now stand. */
+  /** The places of stored CAs and caBundles that are not valid now. */
   const invalid = async () => {
     const { data } = (await read('secret', 'vmcp-admission-ca')) as { data: Record<string, string> }
     const bundles: Record<string, string> = {}

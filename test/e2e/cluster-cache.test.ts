@@ -18,22 +18,22 @@ import { installCrds, pathOf } from './cluster.ts'
 import { withApiServer } from './suite.ts'
 import { waitFor } from './wait-for.ts'
 
-/** Names and descriptions of what is there of one kind. */
+/** The descriptions of the objects of a kind, by name. */
 type Shown = ReadonlyMap<string, string>
 
-/** What a sink holds of MCPGroups. */
+/** The informers of a connection, and the MCPGroups that they have passed on. */
 interface Cache {
   readonly connection: ClusterConnection
   readonly informers: Informers
   readonly groups: Shown
-  /** Sizes of the slices of pages in which groups come. */
+  /** The numbers of objects in the slices in which pages of a list are passed on. */
   readonly slices: readonly number[]
 }
 
 await withApiServer(root, async (t, api) => {
   const proxy = await silentProxy(t, new URL(api.url))
   const direct = await open(t, api.kubeconfig)
-  // Shorter than the time between two bookmarks, so that every watch is opened again all the time.
+  // Less than the time between two bookmarks, so that every watch is renewed again and again.
   const proxied = await open(t, proxiedKubeconfig(api, proxy.port), { silence: 3_000 })
 
   await t.test('absent kinds are synced, and picked up when their CRDs come', async (t) => {
@@ -172,7 +172,7 @@ interface Resource {
   readonly spec: { readonly description: string }
 }
 
-/** A kubeconfig beside that of the API server, with the way through the proxy. */
+/** A kubeconfig, in the folder of the API server's, that leads through the proxy. */
 function proxiedKubeconfig(api: ApiServer, port: number, user: object = {}): string {
   const file = join(api.kubeconfig, '..', `proxied-${Object.keys(user).join('-')}`)
   const cluster = { 'certificate-authority-data': btoa(api.ca) }
@@ -183,7 +183,7 @@ function proxiedKubeconfig(api: ApiServer, port: number, user: object = {}): str
   return file
 }
 
-/** A TCP proxy that can let all its connections fall silent, without an end that either side sees; new ones work. */
+/** A TCP proxy that can stop forwarding on its connections without closing them; new connections work. */
 async function silentProxy(t: Test, { hostname, port }: URL) {
   const pairs = new Set<readonly [Socket, Socket]>()
   const server = createServer((client) => {

@@ -14,20 +14,20 @@ import { waitFor } from './wait-for.ts'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** kubectl that must succeed; answers with its stdout. */
+/** Runs kubectl, which must succeed, and returns its stdout. */
 export async function kubectl(api: ApiServer, args: readonly string[], stdin?: string): Promise<string> {
   const { code, stdout, stderr } = await api.kubectl(args, stdin === undefined ? {} : { stdin })
   if (code !== 0) throw new Error(`kubectl ${args.join(' ')} ended with ${code}: ${stderr}`)
   return stdout
 }
 
-/** The minor version of the API server: 36 of 1.36.3. */
+/** The minor version of the API server, such as 36 for 1.36.3. */
 export async function minorOf(api: ApiServer): Promise<number> {
   const { body } = await api.request<{ minor: string }>('GET', '/version')
   return Number.parseInt(body.minor)
 }
 
-/** Installs one set of our CRDs, as `kubectl apply --server-side` does, and waits until every kind can be listed. */
+/** Installs the project's CRDs by server-side apply and waits until every kind can be listed. */
 export async function installCrds(api: ApiServer, folder: 'crds' | 'crds-strict'): Promise<void> {
   const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
   for (const { plural } of KINDS) {
@@ -45,19 +45,21 @@ export async function installCrds(api: ApiServer, folder: 'crds' | 'crds-strict'
   }
 }
 
-/** Installs the CRD of reports of OpenReports or of wgpolicyk8s.io. */
+/** Installs the report CRD of OpenReports or of the Kubernetes Policy Working Group (wgpolicyk8s.io). */
 export async function installReports(api: ApiServer, name: 'openreports' | 'policyreports'): Promise<void> {
   const file = `${ROOT}test/formats/${name}-crd.yaml`
   await kubectl(api, ['apply', '-f', file])
   await kubectl(api, ['wait', '--for=condition=Established', '--timeout=30s', '-f', file])
 }
 
-/** Where the resources of a kind are, in the namespace `default`. */
+/** The API path of the resources of a kind in the namespace `default`. */
 export function pathOf({ plural }: Pick<Kind, 'plural'>): string {
   return `/apis/${DEFAULT_API_GROUP}/${API_VERSION}/namespaces/default/${plural}`
 }
 
-/** Registers a server by URL. It may take a moment until the API server calls it: see `answers` and `called`. */
+/**
+ * Registers a webhook by URL. The API server may take a moment until it calls the webhook: see `answers` and `called`.
+ */
 export async function register(
   api: ApiServer,
   server: Pick<RunningServer, 'url' | 'ca'>,
@@ -87,7 +89,7 @@ export async function register(
   await kubectl(api, ['apply', '--server-side', '--force-conflicts', '-f', '-'], JSON.stringify(list))
 }
 
-/** Waits until the API server sends its reviews to this server. */
+/** Waits until the API server calls this server. */
 export async function called(api: ApiServer, server: Pick<RunningServer, 'log'>): Promise<void> {
   const name = `called-${Date.now()}`
   const probe = { apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`, kind: mcpGroup.kind, metadata: { name } }
@@ -102,7 +104,7 @@ export async function called(api: ApiServer, server: Pick<RunningServer, 'log'>)
   await waitFor(isCalled, { seconds: 30, what: 'the API server to call the webhook' })
 }
 
-/** Waits until a dry run of a resource without a spec is answered with the status, and a text that contains `text`. */
+/** Waits until a dry run of a resource without a spec gets this status, and an answer that contains `text`. */
 export async function answers(api: ApiServer, status: number, text = ''): Promise<void> {
   const probe = {
     apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`,

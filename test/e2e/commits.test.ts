@@ -77,7 +77,7 @@ async function applyInAnyOrder(t: Test, api: ApiServer, server: RunningServer): 
   }
 }
 
-/** What each resource refers to that comes after it; kubectl prints equal warnings once. */
+/** The expected warnings about references to resources that are applied later; kubectl prints equal warnings once. */
 function notYetThere(order: readonly Resource[]): string[] {
   const texts = order.flatMap((resource, i) => {
     const later = new Set(order.slice(i + 1).map(textOf))

@@ -1,14 +1,14 @@
-/** How people and their tools bring a commit into a cluster, as far as what is refused matters. */
+/** Models of how kubectl, Argo CD and Flux apply a commit, as far as refusals matter. */
 import type { ApiServer } from './api-server.ts'
 import { apply, type Outcome, remove, type Resource, textOf } from './resources.ts'
 
-/** How it went: what was refused in each round, until a round in which nothing was. */
+/** The resources that were refused in each round of retries; `done` if a round had none. */
 export interface Delivery {
   readonly done: boolean
   readonly refused: readonly (readonly string[])[]
 }
 
-/** Brings what a commit holds, and takes away what is no longer in it. */
+/** Applies the resources of a commit and deletes those that it no longer contains. */
 export type Deliver = (
   api: ApiServer,
   commit: readonly Resource[],
@@ -18,8 +18,8 @@ export type Deliver = (
 const ROUNDS = 5
 
 /**
- * `kubectl apply -f DIR`: each file in order, going on after failures; a person runs it again when it failed. It
- * deletes nothing.
+ * `kubectl apply -f DIR`: applies each file in order, and continues after failures. The user runs it again when it
+ * failed. It deletes nothing.
  */
 export const withKubectl: Deliver = (api, commit) =>
   inRounds(async () => {
@@ -30,10 +30,10 @@ export const withKubectl: Deliver = (api, commit) =>
     return refused.map((line) => line.replace(/^The (\S+) "([^"]+)".*/, '$1/$2'))
   })
 
-/** The same, with the files in the opposite order. */
+/** `kubectl apply` with the files in reverse order. */
 export const withKubectlReversed: Deliver = (api, commit) => withKubectl(api, commit.toReversed())
 
-/** Argo CD: first prunes, then everything of a wave at once; what failed is tried again. */
+/** Argo CD: first prunes, then applies all resources of a sync wave at once; it retries failures. */
 export const withArgo: Deliver = (api, commit, gone = []) => {
   let left = commit
   return inRounds(async () => {
@@ -45,8 +45,8 @@ export const withArgo: Deliver = (api, commit, gone = []) => {
 }
 
 /**
- * Flux: a server-side dry run of all, which ends at the first refusal; then all in the order of kind and name, which
- * ends at the first refusal as well; it prunes at the end. The whole is tried again.
+ * Flux: a server-side dry run of all resources, then the apply, both in the order of kind and name; each stops at the
+ * first refusal. It prunes last. It retries everything.
  */
 export const withFlux: Deliver = (api, commit, gone = []) => {
   const ordered = commit.toSorted((a, b) => (textOf(a) < textOf(b) ? -1 : 1))
@@ -71,7 +71,7 @@ async function inRounds(round: () => Promise<readonly string[]>): Promise<Delive
   return { done: false, refused }
 }
 
-/** Refused by a webhook; anything else is a fault of the test. */
+/** Whether a webhook refused the write; throws for other failures, which are faults of the test. */
 function isRefused(outcome: Outcome | undefined): boolean {
   const { status = 0, body } = outcome ?? {}
   if (status >= 300 && status !== 422) throw new Error(`${status}: ${body?.message ?? ''}`)

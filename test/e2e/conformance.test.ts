@@ -4,14 +4,17 @@ import { worlds } from '../support/conformance-worlds.ts'
 import { crdVerdicts } from './crd-verdicts.ts'
 import { withApiServer } from './suite.ts'
 
-/** Each of the recorded releases takes ten seconds. */
+/** Recorded releases to compare; each takes ten seconds. */
 const ASKED = comparedReleases(['0.26', '0.44', '0.63'])
 
-/** What the CRDs of releases refuse of the corpus of contributing/conformance.md, at a real API server. */
+/**
+ * Compares the recorded refusals of contributing/conformance.md with those of a real API server with the CRDs of
+ * releases.
+ */
 await withApiServer(root, async (t, api) => {
   t.equal(ASKED.length, 3)
   const recorded = recordedRefusals()
-  // A world that is newer than the recording is in nobody's way.
+  // Objects that were added after the recording are left out.
   const known = worlds().filter(({ id }) => recorded.has(id))
   t.ok(known.length > 1_000, `${known.length} worlds are recorded`)
   const asked = new Set(ASKED.map(({ version }) => minorOf(version)))

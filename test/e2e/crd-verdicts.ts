@@ -7,13 +7,13 @@ import { pathOf } from './cluster.ts'
 import { installRelease } from './release-crds.ts'
 import { inBatches, type Status } from './rule-examples.ts'
 
-/** The releases whose CRDs refuse each world, at a real API server. */
+/** By id of an object: the releases whose CRDs refuse the object, according to a real API server. */
 export async function crdVerdicts(
   api: ApiServer,
   releases: readonly KnownRelease[],
   all: readonly World[],
 ): Promise<readonly { readonly id: string; readonly refusedBy: readonly string[] }[]> {
-  // Many worlds differ in the other objects alone.
+  // Many entries differ only in their other objects, so each distinct object is submitted once.
   const objects = new Map(all.map(({ object }) => [JSON.stringify(object), object]))
   const refusedBy = new Map([...objects.keys()].map((text) => [text, [] as string[]]))
   for (const release of releases) {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 
-/** The CRDs of what the chart makes for others: in a Go module, the files. */
+/** Files with the CRDs of the chart's objects for other operators, by Go module. */
 const CRDS_OF_OTHERS = [
   ['github.com/cert-manager/cert-manager@v1.21.2', 'deploy/crds/cert-manager.io_certificates.yaml'],
   [
@@ -21,7 +21,7 @@ interface Definition {
   readonly spec: object
 }
 
-/** The CRDs as they are served, without labels, which templates write. Needs Go; in CI that is there. */
+/** The served versions of these CRDs, without their labels, which contain templates. Needs Go, which CI has. */
 export function crdsOfOthers(): readonly Definition[] | { readonly missing: string } {
   const definitions: Definition[] = []
   for (const [module, ...files] of CRDS_OF_OTHERS) {

@@ -73,7 +73,7 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
     }
     for (const values of rows) {
       for (const { text, objects } of [rendered(values), renderedTest(values)]) {
-        // The account of a pod must be there, unlike that of a pod template.
+        // A pod, unlike a pod template, needs a service account that exists.
         const stored = text.replace('serviceAccountName: vmcp-admission-test', 'serviceAccountName: default')
         const applied = (await apply(['-f', '-'], stored)).trim().split('\n')
         t.equal(applied.length, objects.length, JSON.stringify(values))

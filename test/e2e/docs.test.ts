@@ -1,4 +1,4 @@
-/** The commands of the pages that need a cluster, kubectl or helm, each as the page has it. */
+/** Runs the commands of the docs that need a cluster, kubectl or helm. */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -32,7 +32,7 @@ import { withApiServer } from './suite.ts'
 import { waitFor } from './wait-for.ts'
 import { programFile } from '../support/programs.ts'
 
-/** Commands that are run elsewhere, or cannot be run in a test, and why. */
+/** Commands that other tests run, or that no test can run, with the reason. */
 const ELSEWHERE: readonly (readonly [command: RegExp, where: string])[] = [
   [
     /^(npx --no-install )?vmcp-admission (?!.*(--cluster|--crds)|audit|doctor|uninstall)/,
@@ -68,13 +68,14 @@ const ELSEWHERE: readonly (readonly [command: RegExp, where: string])[] = [
   [/^mkdir -p \/etc\/kubernetes/, 'test/e2e/static-policies.test.ts, in a folder of its own'],
 ]
 
-/** Sections that begin without the webhook, and those that leave it as no other one can use it. */
+/** Sections that expect a cluster without the webhook. */
 const WITHOUT =
   /^README\.md#Install it$|^docs\/install\.md#(With Helm|Certificates)$|^docs\/(policies|webhook-configurations)\.md#/
+/** Sections after which no other section can use the cluster. */
 const SPOILS =
   /^README|^docs\/(install\.md#(Certificates|Break glass|Uninstall)|policies\.md|webhook-configurations\.md)|#uninstall$/
 
-/** Exit codes that are not 0: of findings, and of a question that is answered with no. */
+/** Expected exit codes other than 0: for findings, and for questions that are answered with no. */
 const STATUS: readonly (readonly [command: RegExp, status: number])[] = [
   [/auth can-i create/, 1],
   [/^vmcp-admission uninstall --dry-run/, 1],
@@ -92,7 +93,7 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
   const packed = packedFolder(folder)
   const shell = async (script: string, page = '') => {
     const isOfClone = /\bdeploy\/\w/.test(script)
-    // The package has what the page about policies names; other pages name what only a clone has.
+    // docs/policies.md needs the files of the npm package; other pages need those of a clone.
     const cwd = isOfClone ? (page === 'docs/policies.md' ? packed : clone) : home
     const child = spawn('bash', ['-euo', 'pipefail', '-c', script], {
       cwd,
@@ -182,7 +183,7 @@ function isElsewhere({ text: command }: PageCommand): boolean {
   )
 }
 
-/** A person's folder with manifests, an overlay, a chart, and the programs on the PATH. */
+/** A user's folder with manifests, a kustomize overlay and a chart, and with the programs on the PATH. */
 function userFolder(folder: string): string {
   const home = join(folder, 'home')
   const bin = join(folder, 'bin')
@@ -221,13 +222,13 @@ function userFolder(folder: string): string {
   return home
 }
 
-/** The npm package, as a folder. */
+/** Unpacks the npm package and returns its folder. */
 function packedFolder(folder: string): string {
   execFileSync(process.execPath, [`${ROOT}src/generate/pack.ts`, join(folder, 'artifacts')])
   return join(folder, 'artifacts/package')
 }
 
-/** What the commands use of a clone, with the chart as `helm package` packs it. */
+/** The files of a clone that the commands use, and the chart as `helm package` creates it. */
 function cloneFolder(folder: string): string {
   const clone = join(folder, 'clone')
   for (const each of ['deploy', 'examples']) cpSync(ROOT + each, join(clone, each), { recursive: true })

@@ -22,7 +22,7 @@ await withApiServer(root, async (t, api) => {
   const { kubeconfig } = api
   const cli = (...args: string[]) => runCli([...args, '--kubeconfig', kubeconfig], { cwd: folder })
 
-  /** What doctor finds, without the cost of a process. */
+  /** The findings of `doctor`, which runs in this process to save time. */
   const look = async (namespace = 'default'): Promise<Diagnosis> => {
     const opened = await openInstallation({ kubeconfig, group: DEFAULT_API_GROUP }, namespace, {})
     const service = 'vmcp-admission'
@@ -75,7 +75,7 @@ await withApiServer(root, async (t, api) => {
     )
   })
 
-  // Arming is stopped while somebody else holds the Lease and does nothing.
+  // While another holder has the Lease and does nothing, nobody repairs the webhook configurations.
   const holdLease = async (holderIdentity: string) => {
     const renewTime = new Date().toISOString().replace(/Z$/, '000Z')
     const path = '/apis/coordination.k8s.io/v1/namespaces/default/leases/vmcp-admission'

@@ -2,23 +2,25 @@ import { globSync, readFileSync } from 'node:fs'
 import { parseAllDocuments } from 'yaml'
 import { ROOT } from './cluster.ts'
 
-/** A resource as a file has it. */
+/** A resource in a file. */
 export interface Manifest {
   readonly kind: string
   readonly metadata: { readonly name: string }
   readonly spec?: unknown
 }
 
-/** A file that a newcomer can apply. */
+/** A file of examples/ that users can apply. */
 export interface ExampleFile {
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly path: string
-  /** Whether it shows a denial. */
+  /** Whether the file is an example of a denial. */
   readonly bad: boolean
   readonly resources: readonly Manifest[]
 }
 
-/** Those of which each resource is judged by itself; local-cluster.test.ts applies the ones of `together`. */
+/**
+ * The example files whose resources are judged separately; local-cluster.test.ts applies those of examples/together.
+ */
 export function exampleFiles(): ExampleFile[] {
   const paths = globSync('examples/{,bad/}*.yaml', { cwd: ROOT }).toSorted()
   return paths.map((path) => ({

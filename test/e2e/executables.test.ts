@@ -11,7 +11,7 @@ import { ANSWERS, askOf } from '../support/mcp.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Debian's qemu-user-static, libc6-arm64-cross and libstdc++6-arm64-cross: a process of arm64 runs, slowly. */
+/** Needs Debian's qemu-user-static, libc6-arm64-cross and libstdc++6-arm64-cross; it runs arm64 programs slowly. */
 const QEMU = '/usr/bin/qemu-aarch64-static'
 const ARM64_LIBRARIES = '/usr/aarch64-linux-gnu'
 
@@ -22,7 +22,7 @@ const empty = join(folder, 'empty')
 mkdirSync(empty)
 writeInputs(empty)
 
-/** Makes the executable, and returns its path. */
+/** Builds the executable and returns its path. */
 function made(architecture: string): string {
   execFileSync(process.execPath, [join(ROOT, 'src/generate/executables.ts'), folder, architecture])
   const unpacked = join(folder, architecture)
@@ -36,7 +36,7 @@ function made(architecture: string): string {
   return join(unpacked, manifest.name)
 }
 
-/** Runs a program where there is nothing but the inputs: no Node, no network settings, no home of anybody. */
+/** Runs a program in a folder that has only its input files, without Node, network settings or a home folder. */
 function run(program: string, args: readonly string[]) {
   const env = { PATH: '', HOME: empty }
   const { status, stdout, stderr } = spawnSync(program, args, { cwd: empty, env, encoding: 'utf8' })

@@ -1,4 +1,7 @@
-/** A serving certificate and a CA that expire while the server runs: with rotation, without it, and afterwards. */
+/**
+ * Serving certificates and CAs that expire while the server runs: with rotation, without it, and after rotation
+ * resumes.
+ */
 import { X509Certificate } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -15,7 +18,7 @@ import { metric } from './resources.ts'
 import { withApiServer } from './suite.ts'
 import { waitFor } from './wait-for.ts'
 
-/** Seconds: the shortest lives that the server accepts. */
+/** The shortest lifetimes that the server accepts, in seconds. */
 const LIVES = ['--ca-lifetime', '90', '--leaf-lifetime', '30', '--ca-propagation', '5']
 const GOOD = ['apply', '--dry-run=server', '-f', 'examples/unauthenticated.yaml']
 const BAD = ['apply', '--dry-run=server', '-f', 'examples/bad/aws-sts-without-role.yaml']
@@ -43,7 +46,7 @@ await withApiServer(
       t.teardown(() => server.stop('SIGKILL'))
       return server
     }
-    /** When the CA that signs now expires, in Unix milliseconds. */
+    /** The expiry of the signing CA in Unix milliseconds. */
     const expiryOfCA = async () => {
       const path = ['-o', String.raw`jsonpath={.data.current\.crt}`]
       const secret = await kubectl(api, ['get', 'secret', 'vmcp-admission-ca', '-n', NAMESPACE, ...path])
@@ -90,7 +93,7 @@ await withApiServer(
       await first.stop('SIGKILL')
       await waitFor(async () => (await ready()).status === 503, { seconds: 120, what: 'not ready' })
       t.ok((await leaf()) * 1_000 <= Date.now(), 'the metric has a time that is past')
-      // A connection that was opened before goes on: API servers verify a certificate when they connect.
+      // An open connection continues, because API servers verify the certificate only when they connect.
       way.cut()
       const refused = await api.kubectl(GOOD)
       t.match(refused.stderr, /failed calling webhook .* certificate has expired/s)
@@ -112,7 +115,7 @@ await withApiServer(
   { longestMs: 480_000 },
 )
 
-/** A way to a port of this machine, whose connections can be cut. */
+/** A TCP proxy to a port of this machine whose connections the test can cut. */
 async function openWay(t: Test, to: number): Promise<{ readonly port: number; readonly cut: () => void }> {
   const open = new Set<Socket>()
   const server = createServer((socket) => {

@@ -16,7 +16,7 @@ import { waitFor } from './wait-for.ts'
 
 const KINDS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'] as const
 const [VALIDATING] = KINDS
-/** As cert-manager calls itself. */
+/** The field manager of cert-manager. */
 const INJECTOR = 'cert-manager-cainjector'
 
 interface Configuration {
@@ -52,7 +52,7 @@ await withApiServer(t, async (t, api) => {
     return server
   }
   const webhook = await start('webhook', ACCOUNT, ['--port', String(port)], folder)
-  // It has no certificate, and needs none.
+  // A leader without a certificate: it serves no webhook.
   const leader = await start('leader', LEADER, [])
 
   const stored = async (kind: string) =>
@@ -63,7 +63,7 @@ await withApiServer(t, async (t, api) => {
     (await Promise.all(KINDS.map(stored))).flatMap(({ webhooks }) =>
       webhooks.map(({ clientConfig }) => clientConfig.caBundle),
     )
-  /** Who is responsible for a bundle in one of the two configurations. */
+  /** The field managers that own a caBundle in one of the configurations. */
   const owners = async () => {
     const managed = (await Promise.all(KINDS.map(stored))).flatMap(({ metadata }) => metadata.managedFields)
     const owning = managed.filter((each) => JSON.stringify(each).includes('f:caBundle'))
@@ -79,7 +79,7 @@ await withApiServer(t, async (t, api) => {
     ])
   const replaced = (path: string, value: unknown) => ({ op: 'add', path: `/webhooks/${path}`, value })
   const encoded = (...pems: readonly string[]) => Buffer.from(pems.join('')).toString('base64')
-  /** As an injector does that updates what it has read. */
+  /** Writes the caBundle as an injector that sends updates of what it has read. */
   const inject = async (caBundle: string) => {
     for (const kind of KINDS) {
       const { webhooks } = await stored(kind)
@@ -87,7 +87,7 @@ await withApiServer(t, async (t, api) => {
       await patch(kind, operations, INJECTOR)
     }
   }
-  /** As an injector does that applies. */
+  /** Writes the caBundle as an injector that uses server-side apply. */
   const apply = async (caBundle: string, ...flags: readonly string[]) => {
     for (const kind of KINDS) {
       const { webhooks } = await stored(kind)
@@ -102,7 +102,9 @@ await withApiServer(t, async (t, api) => {
     }
   }
   const dryRun = (file: string) => api.kubectl(['apply', '--dry-run=server', '-f', `examples/${file}`])
-  /** As soon as the API server acts by what is stored: what is valid is admitted, and what is not is denied. */
+  /**
+   * Waits until the API server uses the stored configurations: a valid object is admitted and an invalid one is denied.
+   */
   const judges = (title: string) =>
     waitFor(
       async () => {
@@ -215,7 +217,7 @@ await withApiServer(t, async (t, api) => {
   for (const server of [webhook, leader]) t.equal(await server.stop(), 0)
 })
 
-/** The serial number of the certificate with which a new connection is greeted. */
+/** The serial number of the certificate that a new connection gets. */
 function certificateServed(port: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {

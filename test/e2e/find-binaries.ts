@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** Paths of the three programs. */
+/** The paths of the three programs. */
 export interface Binaries {
   readonly etcd: string
   readonly apiServer: string
@@ -9,9 +9,9 @@ export interface Binaries {
 }
 
 /**
- * Finds etcd, kube-apiserver and kubectl: in the folder `KUBEBUILDER_ASSETS` when that is set (kubectl
- * may also be on the PATH), else on the PATH. Without all three, `missing` is one line that says what
- * was looked for where, and how to get it.
+ * Finds etcd, kube-apiserver and kubectl in the folder $KUBEBUILDER_ASSETS if it is set (kubectl may also be on the
+ * PATH), and otherwise on the PATH. If one is missing, `missing` is a line that says where each was searched and how to
+ * get it.
  */
 export function findBinaries(): Binaries | { readonly missing: string } {
   const assets = process.env.KUBEBUILDER_ASSETS

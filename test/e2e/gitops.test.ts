@@ -16,27 +16,27 @@ import { createNamespaces } from './resources.ts'
 import { additions } from './stored-defaults.ts'
 import { withApiServer } from './suite.ts'
 
-/** Its defaults are in a list (`upstreamProviders`) and outside; those of the second are outside lists only. */
+/** The default values of IN_LIST are inside a list (`upstreamProviders`) and outside; those of OUTSIDE only outside. */
 const IN_LIST = 'examples/embedded-auth-server.yaml'
 const OUTSIDE = 'examples/token-exchange.yaml'
 
-/** How kubectl applies a file. */
+/** The arguments with which kubectl applies a file. */
 const WAYS = {
   'client-side': ['apply'],
   'server-side': ['apply', '--server-side', '--field-manager=delivery'],
 } as const
 type Way = keyof typeof WAYS
 
-/** What the table in docs/gitops.md says: for each setting, what happens to an unchanged file that is applied again. */
+/** The table of docs/gitops.md: for each `--defaults`, the result of applying an unchanged file again. */
 const ROWS: readonly {
   readonly defaults: string
   readonly file: string
   readonly way: Way
-  /** Whether the first apply stores more than the file has. */
+  /** Whether the first apply stores fields that the file does not have. */
   readonly adds: boolean
-  /** What kubectl prints of the second apply. */
+  /** The result that kubectl prints for the second apply. */
   readonly again: 'unchanged' | 'configured' | 'serverside-applied'
-  /** Whether the API server refuses the second apply while the webhook does not answer. */
+  /** Whether the API server refuses the second apply while the webhook is down. */
   readonly refused: boolean
 }[] = [
   { defaults: 'all', file: IN_LIST, way: 'client-side', adds: true, again: 'configured', refused: true },
@@ -68,15 +68,15 @@ const ROWS: readonly {
   ),
 ]
 
-/** Commands that bring a folder of files to a namespace. */
+/** Commands that apply a folder to a namespace. */
 const COMMANDS: readonly {
   readonly namespace: string
   readonly command: string
-  /** What shows the difference to what is stored. */
+  /** The command that shows the difference from the cluster. */
   readonly diff?: string
-  /** Whether it stores the other files when one has a mistake. */
+  /** Whether it stores the other files when one file has a mistake. */
   readonly storesOthers: boolean
-  /** Whether it deletes what is no longer there. */
+  /** Whether it deletes objects whose file was removed. */
   readonly prunes: boolean
 }[] = [
   {
@@ -170,7 +170,7 @@ async function applyTwice(t: Test, api: ApiServer, defaults: string, rows: typeo
       t.ok(added.length > 0)
       for (const field of added) t.notMatch(owned, `"f:${field}"`, 'no manager owns a default')
     }
-    // What Flux, and Argo CD with ServerSideDiff, compare with the stored object.
+    // Flux, and Argo CD with ServerSideDiff, compare this result of a dry run with the stored object.
     const dryRun = await run(row, i, '--dry-run=server', '-o', 'json')
     const predicted = JSON.parse(dryRun.stdout) as Record<string, unknown>
     t.strictSame(predicted.spec, stored.spec, `${title}: a dry run sees no drift`)
@@ -186,7 +186,7 @@ async function applyTwice(t: Test, api: ApiServer, defaults: string, rows: typeo
   }
 }
 
-/** The folders of a commit, as the commands want them: the second file is in a component. */
+/** Writes the folders of a commit for all commands; the second file is in a kustomize component. */
 function writeFleet(folder: string, files: readonly string[]): void {
   const write = (path: string, text: string) => {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
@@ -210,7 +210,7 @@ function writeFleet(folder: string, files: readonly string[]): void {
   )
 }
 
-/** Each command with a mistake, without it, with it again and mended. */
+/** Runs each command four times: with a mistake, without it, with it again, and without it again. */
 async function mend(t: Test, api: ApiServer): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-fleet-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
@@ -272,14 +272,14 @@ async function mend(t: Test, api: ApiServer): Promise<void> {
       t.strictSame((await names()).toSorted(), left, `${title}: what is stored`)
       if (diff === undefined) continue
       const shown = run(diff, namespace, commit)
-      // 1 would be a difference.
+      // Exit code 1 would mean that there is a difference.
       t.equal(shown.status, isMistaken ? 2 : 0, `${title}: ${diff}: ${shown.said}`)
       if (isMistaken) t.match(shown.said, MISTAKE, `${title}: ${diff}`)
     }
   }
   const dryRun = run('helm upgrade fleet chart -n helm --dry-run=server', 'helm', 'mistaken')
   t.equal(dryRun.status, 0, `a dry run of Helm asks no webhook: ${dryRun.said}`)
-  // Helm 3 cannot roll back an upgrade that took an object out of the chart and failed; the next one mends it.
+  // Helm 3 cannot roll back a failed upgrade that removed an object from the chart; the next upgrade repairs it.
   t.match(
     run('helm history fleet -n helm', 'helm', 'mended').said,
     /\n2 .*"invoices-aws" is invalid[^]*\n3 .*Rollback to 1[^]*\n5 .*Rollback "fleet" failed[^]*\n6 .*deployed/,

@@ -6,7 +6,10 @@ import { ROOT } from './cluster.ts'
 
 const UPDATE = process.env.UPDATE_GOLDEN === '1'
 
-/** Compares with `test/golden/<name>`; with UPDATE_GOLDEN=1 writes it instead, to be read before it is committed. */
+/**
+ * Compares the text with `test/golden/NAME`. With UPDATE_GOLDEN=1 it writes the file instead, which must be read before
+ * it is committed.
+ */
 export async function matchesGolden(t: Test, name: string, found: string): Promise<void> {
   const file = `${ROOT}test/golden/${name}`
   if (UPDATE) {
@@ -17,7 +20,7 @@ export async function matchesGolden(t: Test, name: string, found: string): Promi
   t.equal(found, wanted, `test/golden/${name} (UPDATE_GOLDEN=1 rewrites it)`)
 }
 
-/** What a person sees of these commands, one after the other. Ports differ from run to run and are left out. */
+/** The output of these kubectl commands as a user sees it. Port numbers, which vary, are replaced. */
 export async function transcript(api: ApiServer, commands: readonly (readonly string[])[]): Promise<string> {
   const parts: string[] = []
   for (const args of commands) {
@@ -30,7 +33,7 @@ export async function transcript(api: ApiServer, commands: readonly (readonly st
   return parts.join('\n').replace(/\b127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')
 }
 
-/** The argument as a shell takes it. */
+/** The argument, quoted for a shell if needed. */
 function quoted(argument: string): string {
   return /^[\w./=:-]+$/.test(argument) ? argument : `'${argument}'`
 }

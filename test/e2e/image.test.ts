@@ -29,7 +29,7 @@ import { waitFor } from './wait-for.ts'
 
 const NAME = 'vmcp-admission-test'
 const IMAGE = `localhost/${NAME}`
-/** The goal for what an upload of the image adds to its base. */
+/** The most megabytes that the image may add to its base image. */
 const MOST_MEGABYTES = 6
 const PROGRAMS = ['buildah', 'mmdebstrap', 'podman', 'runc']
 
@@ -41,7 +41,7 @@ if (hasHelm(root) && mayBuild(root)) {
   await withApiServer(root, suite, { flags: [ROUTING] })
 }
 
-/** Whether images can be built and run. Where not, this is skipped with one line; in CI that is a failure. */
+/** Whether this machine can build and run images. Otherwise the tests are skipped, and in CI they fail. */
 function mayBuild(t: Test): boolean {
   const absent = PROGRAMS.filter((name) => spawnSync('which', [name]).status !== 0)
   const isRoot = process.getuid?.() === 0
@@ -54,19 +54,19 @@ function mayBuild(t: Test): boolean {
   return false
 }
 
-/** Runs a program that must succeed; answers with its stdout. */
+/** Runs a program, which must succeed, and returns its stdout. */
 function run(program: string, ...args: readonly string[]): string {
   const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', maxBuffer: 2 ** 24 })
   if (status !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${status}: ${stderr}`)
   return stdout.trim()
 }
 
-/** `podman run` with what a kubelet makes of the chart's security contexts and limits. */
+/** The arguments of `podman run` that correspond to the chart's security context and limits. */
 function runArguments(...options: readonly string[]): string[] {
   return [
     ...['--runtime=runc', 'run', '--rm', '--network=host', '--read-only', '--read-only-tmpfs=false'],
     ...['--cap-drop=all', '--security-opt=no-new-privileges', `--memory=${chartMemory()}m`],
-    // Podman's own limits are above those that a sandbox lets root set.
+    // A sandbox may not let root set the higher default limits of Podman.
     ...['--ulimit=nofile=1024:1024', '--ulimit=nproc=1024:1024'],
     ...options,
     IMAGE,
@@ -135,7 +135,7 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
 
   await t.test('it starts as the bundle does', async (t) => {
     await Promise.resolve()
-    // Of three starts the shortest, timed beside the program: what makes the container does not count.
+    // The shortest of three starts, timed inside the container, so that creating the container is not included.
     const script = (main: string) => `
       const times = [1, 2, 3].map(() => {
         const begun = performance.now()
@@ -161,7 +161,7 @@ async function asPod(t: Test, api: ApiServer, folder: string): Promise<void> {
   const values = {
     'ports.webhook': port,
     'ports.probe': probe,
-    // One process with every right: what both Deployments do.
+    // One Deployment that has all permissions and does the work of both.
     'leader.separate': false,
   }
   const { objects } = rendered(values)
@@ -178,7 +178,7 @@ async function asPod(t: Test, api: ApiServer, folder: string): Promise<void> {
 
   run('chmod', '755', folder)
   const { hostname, port: apiPort } = new URL(api.url)
-  /** What the kubelet gives a container of this account. */
+  /** Mounts a service account's token and CA as kubelet does; returns the arguments for podman. */
   const asAccount = async (name: string, namespace = NAMESPACE): Promise<string[]> => {
     const account = mkdtempSync(join(folder, 'account-'))
     run('chmod', '755', account)
@@ -265,7 +265,7 @@ async function asPod(t: Test, api: ApiServer, folder: string): Promise<void> {
       { encoding: 'utf8' },
     )
     t.match([asked.status, asked.stdout], [0, /^probe: reached/m], asked.stderr)
-    // What the kubelet says then.
+    // Sets the phase that kubelet would set.
     const phase = { status: { phase: asked.status === 0 ? 'Succeeded' : 'Failed' } }
     await kubectl(api, ['patch', ...pod, '--subresource=status', '--type=merge', '-p', JSON.stringify(phase)])
     t.match(await tested, /Phase: +Succeeded/)
@@ -318,7 +318,7 @@ async function asPod(t: Test, api: ApiServer, folder: string): Promise<void> {
       const forced = recipe('check.yaml').replace(hook, 'kustomize.toolkit.fluxcd.io/force: enabled')
       writeFileSync(join(app, 'check/check.yaml'), forced)
       writeFileSync(join(app, 'check/kustomization.yaml'), recipe('apps/vmcp/check/kustomization.yaml'))
-      // Flux builds so.
+      // Flux builds kustomizations without load restrictions too.
       const build = () =>
         kubectl(api, ['kustomize', '--load-restrictor=LoadRestrictionsNone', join(app, 'check')])
       const names: string[] = []
@@ -362,14 +362,14 @@ interface ConfigMap {
   readonly data: Readonly<Record<string, string>>
 }
 
-/** The Job that Kustomize has built, and the ConfigMap with its manifests. */
+/** The Job that Kustomize builds, and the ConfigMap with its manifests. */
 function jobIn(built: string): { job: Job; configMap: ConfigMap } {
   const objects = parseAllDocuments(built).map((each) => each.toJS() as { kind: string })
   const one = (kind: string) => objects.find((object) => object.kind === kind) as unknown
   return { job: one('Job') as Job, configMap: one('ConfigMap') as ConfigMap }
 }
 
-/** What a process says, so far. */
+/** Returns a function that gives the output of the process so far. */
 function listen(child: ChildProcess): () => string {
   let said = ''
   for (const stream of [child.stdout, child.stderr])

@@ -6,11 +6,11 @@ import { type ApiServer, kubeconfigText } from './api-server.ts'
 import { kubectl, ROOT } from './cluster.ts'
 
 export const NAMESPACE = 'vmcp-system'
-/** The service account of the pods that answer reviews, and that of the leader. */
+/** The service accounts of the webhook pods and of the leader. */
 export const ACCOUNT = 'vmcp-admission'
 export const LEADER = 'vmcp-admission-leader'
 
-/** What a role grants. */
+/** A rule of a role. */
 export interface Grant {
   readonly apiGroups: readonly string[]
   readonly resources: readonly string[]
@@ -18,7 +18,7 @@ export interface Grant {
   readonly verbs: readonly string[]
 }
 
-/** An object of `deploy/install.yaml`, as far as rights go. */
+/** The parts of an object in `deploy/install.yaml` that concern permissions. */
 export interface Installed {
   readonly kind: string
   readonly metadata: { readonly name: string; readonly namespace?: string }
@@ -29,29 +29,32 @@ export interface Installed {
 
 const RIGHTS = ['Namespace', 'ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding']
 
-/** What `deploy/install.yaml` grants: everything in it that is neither a workload nor about the network. */
+/** The objects of `deploy/install.yaml` that grant permissions. */
 export function installedRights(): readonly Installed[] {
   return documentsIn('deploy/install.yaml').filter(({ kind }) => RIGHTS.includes(kind))
 }
 
-/** The objects of a file of the repository. */
+/** The objects in a file of the repository. */
 export function documentsIn(path: string): Installed[] {
   const documents = parseAllDocuments(readFileSync(ROOT + path, 'utf8'))
   return documents.map((each) => each.toJS() as Installed | null).filter((each) => each !== null)
 }
 
-/** Applies objects at once. */
+/** Applies several objects in one command. */
 export async function applyAll(api: ApiServer, items: readonly object[]): Promise<void> {
   await kubectl(api, ['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))
 }
 
-/** The text of a kubeconfig with a token of a service account of the installation. */
+/** The text of a kubeconfig with a token of a service account of the chart. */
 export async function kubeconfigOf(account: string, api: ApiServer): Promise<string> {
   const token = await kubectl(api, ['create', 'token', account, '-n', NAMESPACE])
   return kubeconfigText(api.url, api.ca, token.trim())
 }
 
-/** The arguments of a Deployment of the chart, with the rights of its account, for a process on this machine. */
+/**
+ * The arguments of a Deployment of the chart, for a process on this machine that has the permissions of its service
+ * account.
+ */
 export async function flagsOfChart(
   api: ApiServer,
   folder: string,

@@ -44,7 +44,7 @@ await withApiServer(root, async (t, api) => {
   const raw = (query: string) => kubectl(api, ['get', '--raw', path + query])
   const policies = (texts: readonly string[]) =>
     texts.map((text) => /"failurePolicy":"(\w+)"/.exec(text)?.[1] ?? 'none')
-  /** Until the stored policy is this one; says which it went through meanwhile. */
+  /** Starts a server, waits until the stored failure policy is `wanted`, and records the policies on the way. */
   const until = async (wanted: string, begin: () => Promise<RunningServer>) => {
     const before = await raw('')
     const since = /"resourceVersion":"(\d+)"/.exec(before)?.[1] ?? ''
@@ -56,7 +56,7 @@ await withApiServer(root, async (t, api) => {
     parts.push(`failurePolicy: ${seen.join(', then ')}\n`)
     return server
   }
-  /** Until the API server acts by what is stored now. */
+  /** Waits until the API server refuses a bad resource, or admits it if `refused` is false. */
   const acts = (refused: boolean) =>
     waitFor(async () => ((await transcript(api, [BAD])).includes('exit code') ? refused : !refused), {
       seconds: 20,
@@ -100,7 +100,7 @@ await withApiServer(root, async (t, api) => {
     .replace(/[0-9A-F]{2}(:[0-9A-F]{2}){31}/g, 'FINGERPRINT')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'DATE')
     .replace(/\b127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')
-    // Each new rule counts.
+    // Replaces the numbers of rules, which change whenever a rule is added.
     .replace(/\b[1-9]\d+ (rules|deny|warn)\b/g, 'N $1')
   await matchesGolden(t, 'life.txt', text)
   for (const sign of ['(storage-redis-configured)', 'all is well', 'nothing listens at', 'nothing to remove'])

@@ -12,11 +12,11 @@ import { waitFor } from './wait-for.ts'
 const TOGETHER = 'examples/together/three-mistakes.yaml'
 const CONFIGURATIONS = 'validatingwebhookconfigurations,mutatingwebhookconfigurations'
 
-/** Names of all that is in the cluster because of us. */
+/** The names of the webhook configurations and CRDs, which only this server creates here. */
 const left = async (api: ApiServer) =>
   (await kubectl(api, ['get', `${CONFIGURATIONS},customresourcedefinitions`, '-o', 'name'])).trim()
 
-/** A CustomResourceDefinition that is deleted stays until the API server has looked for resources of it. */
+/** The API server removes a deleted CustomResourceDefinition only after it has deleted the resources of that kind. */
 const nothingLeft = (api: ApiServer) =>
   waitFor(async () => (await left(api)) === '', { seconds: 20, what: 'nothing to be left' })
 
@@ -27,7 +27,7 @@ async function serve(api: ApiServer) {
   return server
 }
 
-/** A start that fails; with what exit code, and what it says. */
+/** Starts a server that must fail; returns its exit code and stderr. */
 function failedStart(api: ApiServer, ...flags: readonly string[]) {
   const args = ['src/server/main.ts', '--port', '0', '--probe-port', '0', '--local-cluster', api.kubeconfig]
   const { status, stderr } = spawnSync(process.execPath, [...args, ...flags], { cwd: ROOT, encoding: 'utf8' })

@@ -31,8 +31,8 @@ import { waitFor } from './wait-for.ts'
 const DRY_RUN = '?dryRun=All'
 const WITH_DEFAULTS = KINDS.filter((kind) => writtenDefaults(kind).length > 0)
 
-/** One resource of each kind with defaults, which gets some outside of lists and some in one. */
 const EMBEDDED = withProviders(1)
+/** A resource of each kind that gets defaults; each gets some inside lists and some outside. */
 const PROBES = [
   EMBEDDED,
   resourceIn('default', {
@@ -172,13 +172,13 @@ await withApiServer(root, async (t, api) => {
   })
 })
 
-/** Which of ours the API server knows: `kind/name`, and nothing of a server. */
+/** The names of the product's policies and webhooks in the cluster as `kubectl get` prints them. */
 async function installed(api: ApiServer): Promise<string[]> {
   const kinds = 'mutatingadmissionpolicies,validatingadmissionpolicies,mutatingwebhookconfigurations'
   return (await kubectl(api, ['get', kinds, '-o', 'name'])).split('\n').filter((line) => line !== '')
 }
 
-/** Every example, and 2,000 made-up objects of the kinds that have defaults; one in ten has parts that are wrong. */
+/** All examples, and 2,000 random objects of the kinds that get defaults; one in ten has wrong parts. */
 function cases(): Resource[] {
   const objects = [
     ...exampleFiles().flatMap(({ resources }) => resources),
@@ -197,7 +197,7 @@ function everyFifth<T>(list: readonly T[]): T[] {
   return list.filter((_, i) => i % 5 === 0)
 }
 
-/** Creates every case as a dry run, on few connections. */
+/** Creates all cases as dry runs over few connections. */
 async function createAll(api: ApiServer, cases: readonly Resource[]): Promise<Outcome[]> {
   const agent = new Agent({ keepAlive: true })
   try {
@@ -209,7 +209,7 @@ async function createAll(api: ApiServer, cases: readonly Resource[]): Promise<Ou
   }
 }
 
-/** Registers /mutate alone. */
+/** Registers only the mutating webhook. */
 async function register(api: ApiServer, { url, ca }: RunningServer): Promise<void> {
   const configuration = mutatingWebhookConfiguration({
     group: DEFAULT_API_GROUP,
@@ -227,7 +227,7 @@ async function apply(api: ApiServer, file: string): Promise<void> {
   await kubectl(api, ['apply', '--server-side', '-f', `deploy/policies/${file}.yaml`])
 }
 
-/** Waits until the API server has defaults written into resources of each kind. */
+/** Waits until the API server adds the defaults to resources of each kind. */
 async function writes(api: ApiServer, where: 'everywhere' | 'outside lists'): Promise<void> {
   const isSo = async () => {
     const answers = await inBatches(PROBES, (probe) =>
@@ -242,8 +242,8 @@ async function writes(api: ApiServer, where: 'everywhere' | 'outside lists'): Pr
 }
 
 /**
- * Both answered alike, with the same spec. Where a JSON type is wrong, which a CRD only finds in declared fields, the
- * webhook writes nothing at all: not compared.
+ * Asserts equal answers with equal specs. Objects with a wrong JSON type are not compared: the webhook then writes
+ * nothing, while a CRD checks the types of declared fields only.
  */
 function agree(
   t: Test,
@@ -259,7 +259,7 @@ function agree(
   t.strictSame(differences.slice(0, 3), [])
 }
 
-/** The places of fields that are written and were not submitted, each once: `KIND spec.list[].field`. */
+/** The distinct paths of fields that were added, without list indexes: `KIND spec.list[].field`. */
 function placesWritten(cases: readonly Resource[], outcomes: readonly Outcome[]): string[] {
   const places = cases.flatMap(({ kind, spec }, i) => {
     const after = outcomes[i]?.body.spec

@@ -2,7 +2,10 @@ import root from 'tap'
 import { COMPARISONS } from '../../bench/parity/comparisons.ts'
 import { findBinaries } from './find-binaries.ts'
 
-/** The short form of `npm run parity`, which docs/parity.md tells the figures of; the first build of the operator takes a minute. */
+/**
+ * The numbers of comparisons in this short run; the figures in docs/parity.md are those of `npm run parity`. The first
+ * build of the operator takes a minute.
+ */
 const COUNTS: Readonly<Record<string, number>> = {
   'api-server': 300,
   cedar: 2_000,

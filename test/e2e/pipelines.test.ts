@@ -34,7 +34,7 @@ root.teardown(() => rmSync(folder, { recursive: true, force: true }))
 root.setTimeout(600_000)
 
 const release = join(folder, 'release')
-/** Where users have their manifests: two folders, of which `old deploy` has mistakes. */
+/** A user's workspace with two folders of manifests; `old deploy` has mistakes. */
 const workspace = join(folder, 'workspace')
 
 if (process.platform === 'linux' && process.arch === 'x64') {
@@ -49,7 +49,7 @@ if (process.platform === 'linux' && process.arch === 'x64') {
   else await root.test('the plugin of kubectl', { skip: missing }, () => undefined)
 } else root.plan(0, 'executables are made on Linux x64')
 
-/** Makes the files of a release, as .github/workflows/release.yaml does. */
+/** Builds the files of a release with the commands of .github/workflows/release.yaml. */
 function publish(): void {
   for (const maker of ['pack', 'executables'])
     execFileSync(process.execPath, [`${ROOT}src/generate/${maker}.ts`, release], { stdio: 'pipe' })
@@ -70,7 +70,7 @@ function publish(): void {
     cpSync(ROOT + from, join(workspace, to), { recursive: true })
 }
 
-/** Serves the release where GitHub has it, and a damaged one as version 6.6.6. */
+/** Serves the release at the paths of GitHub's downloads, and damaged files as version 6.6.6. */
 async function serve(): Promise<{ url: string; close: () => void }> {
   const server = createServer((request, response) => {
     const [, version, name = ''] =
@@ -88,7 +88,7 @@ async function serve(): Promise<{ url: string; close: () => void }> {
   return { url: `http://127.0.0.1:${port}`, close: () => server.close() }
 }
 
-/** What the plugin needs and is not here. */
+/** The program that the plugin test needs and that is missing here; false if none is. */
 function unready(): string | false {
   if (spawnSync('go', ['version']).error !== undefined) return 'go is not on the PATH, which builds krew'
   const binaries = findBinaries()
@@ -108,7 +108,7 @@ async function action(t: Test, url: string): Promise<void> {
     jobs: { check: { steps: { uses: string; with: Record<string, string> }[] } }
   }
   const onPage = job.jobs.check.steps.find(({ uses }) => uses === `${OWNER}@v${manifest.version}`)
-  /** As the recipe has it: templates are not judged. */
+  /** The files for the recipe, which excludes templates. */
   const clean = join(folder, 'clean')
   for (const [to, from] of [
     ['deploy/gateway.yaml', 'virtual-mcp-server.yaml'],
@@ -200,7 +200,7 @@ async function gitLab(t: Test): Promise<void> {
   }
 }
 
-/** krew itself installs the release, and kubectl runs it. */
+/** Installs the release with the real krew, and runs it as a kubectl plugin. */
 async function plugin(t: Test, api: ApiServer, url: string): Promise<void> {
   const binaries = findBinaries()
   if ('missing' in binaries) return
@@ -235,7 +235,7 @@ async function plugin(t: Test, api: ApiServer, url: string): Promise<void> {
   const local = join(programs, 'vmcp-admission.yaml')
   writeFileSync(local, readFileSync(join(release, 'krew.yaml'), 'utf8').replaceAll('https://github.com', url))
 
-  // Installs every platform, and looks for a licence.
+  // Installs the plugin for every platform and checks that there is a licence.
   const validated = await promised(
     join(programs, 'kubectl-validate-krew-manifest'),
     ['-manifest', local],

@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const MAIN = programFile('cli')
 const TABS = ['findings', 'plans', 'defaults', 'role']
 
-/** Runs the command in a process of its own: the address that it prints, and how it ends with Ctrl+C. */
+/** Runs the command in a process of its own. Returns the address that it prints, and how it ends after Ctrl+C. */
 async function serve(t: Test) {
   const child = spawn(process.execPath, [MAIN, 'playground', '--port', '0'], { cwd: ROOT })
   const ended = once(child, 'exit') as Promise<[code: number | null]>
@@ -36,7 +36,7 @@ const keyOf = ({ line, column, id }: ReportedFinding) => `${line}:${column} ${id
 const cardOf = ({ severity, path, message, id }: ReportedFinding) =>
   `${severity} ${id} ${path === '' ? '' : `${path} `}${message.replace(` (${id})`, '')}`
 
-/** Every finding by place and id, and the texts of those that have a card. */
+/** The path and id of each finding on the page, and the text of those that have a card. */
 const shown = (page: Page) =>
   page.evaluate(() => {
     const textOf = (element: Element | null) => element?.textContent ?? ''
@@ -67,7 +67,7 @@ t.test('the playground', { skip: NO_BROWSER, timeout: 600_000 }, async (t) => {
     const page = await browser.newPage()
     await page.goto(address)
     const names = readdirSync(`${ROOT}examples`, { recursive: true, encoding: 'utf8' })
-      // The page has the examples of one state each, not the two states of a change.
+      // The page offers the examples of one state, not those of a change between two states.
       .filter((name) => name.endsWith('.yaml') && !name.startsWith('change/'))
       .sort()
     for (const release of ['', '0.63']) {

@@ -9,7 +9,7 @@ import { ROOT } from './cluster.ts'
 import { ACCOUNT, kubeconfigOf, LEADER, NAMESPACE } from './installed.ts'
 import { lead } from './service-network.ts'
 
-/** A process that does what a pod of a Deployment does. */
+/** A server process that stands for a pod of a Deployment. */
 export interface Pod {
   readonly account: string
   readonly port: number
@@ -35,7 +35,10 @@ interface PodSpec {
   readonly volumes?: readonly { readonly name: string; readonly configMap?: { readonly name: string } }[]
 }
 
-/** Starts what a pod of the Deployment of an account runs, with the sources of a folder, behind the Service of the chart. */
+/**
+ * Starts a server process as a pod of the service account's Deployment, from the sources in a folder, as an endpoint of
+ * the chart's Service.
+ */
 export async function startPod(
   t: Test,
   api: ApiServer,
@@ -60,14 +63,14 @@ export async function startPod(
   return { account, port, server }
 }
 
-/** Ends it as a kubelet does; answers with the exit code. */
+/** Ends the process as kubelet ends a pod, and returns the exit code. */
 export async function endPod(api: ApiServer, { account, port, server }: Pod): Promise<number | null> {
   const unready = account === ACCOUNT ? lead(api, ACCOUNT, NAMESPACE, port, false) : undefined
   const [code] = await Promise.all([server.stop('SIGTERM'), unready])
   return code
 }
 
-/** Writes the ConfigMaps that a pod mounts, and answers with how a flag names a file of them here. */
+/** Writes the ConfigMaps that a pod mounts into a folder; returns a function that replaces their paths in a flag. */
 async function mountConfigMaps(api: ApiServer, { containers, volumes = [] }: PodSpec, folder: string) {
   let mounted = (flag: string) => flag
   for (const { name, mountPath } of containers[0].volumeMounts ?? []) {
@@ -86,18 +89,18 @@ async function mountConfigMaps(api: ApiServer, { containers, volumes = [] }: Pod
   return mounted
 }
 
-/** What stands for the pods of a Deployment. */
+/** The process that stands for the pods of a Deployment. */
 interface Running {
-  /** Which Deployment it is, and its template. */
+  /** The Deployment's name and its pod template. */
   readonly key: string
   isReady: boolean
   readonly pod: Promise<Pod | undefined>
 }
 
 /**
- * Does what the controllers and a node do for the Deployments of the chart, until the test ends: a process for each that has
- * replicas, in place of the one before when the template changes, and its status. Pods that need a Secret that somebody
- * else fills are only said to be ready.
+ * Acts as the controllers and the node for the Deployments of the chart until the test ends: runs one process for each
+ * Deployment with replicas, replaces it when the pod template changes, and updates the status. A pod that needs a
+ * Secret of another tool is only reported as ready.
  */
 export function runDeployments(t: Test, api: ApiServer, folder: string): void {
   const running = new Map<string, Running>()
@@ -159,7 +162,7 @@ export function runDeployments(t: Test, api: ApiServer, folder: string): void {
   })
 }
 
-/** The ReplicaSet of the template, by which `helm --wait` knows that its pods are there. */
+/** Creates the ReplicaSet of the pod template, which `helm --wait` needs to see that pods are ready. */
 async function makeReplicaSet(
   api: ApiServer,
   name: string,

@@ -25,7 +25,7 @@ import { waitFor } from './wait-for.ts'
 const JUDGE = judgeOf()
 const DRY_RUN = '?dryRun=All'
 
-/** The policies alone: no webhook is registered. */
+/** The admission policies alone; no webhook is registered. */
 await withApiServer(root, async (t, api) => {
   await installCrds(api, 'crds')
   const stored = await storeBroken(api)
@@ -74,7 +74,7 @@ await withApiServer(root, async (t, api) => {
   await t.test('on top of CRDs with constraints', (t) => judgesAsRulesDo(t, api, { strict: true }))
 })
 
-/** An example of each rule in each place, stored before there are policies. */
+/** Stores an object that breaks each rule in each place, before the policies exist. */
 async function storeBroken(api: ApiServer): Promise<Resource[]> {
   const broken = heldPlaces().flatMap((place, i) => {
     const example = examplesAt(place, `broken-${i}`).find(({ findings }) => findings.length > 0)
@@ -97,7 +97,7 @@ async function apply(api: ApiServer, variant: 'trial' | 'deny'): Promise<void> {
   await kubectl(api, ['apply', '--server-side', '-f', `deploy/policies/${variant}.yaml`])
 }
 
-/** Waits until the policies of all kinds answer so to an object that breaks a rule. */
+/** Waits until the policies of all kinds give such an answer to an object that breaks a rule. */
 async function answering(api: ApiServer, isSo: (outcome: Outcome) => boolean): Promise<void> {
   const kinds = [...new Set(heldPlaces().map(({ kind }) => kind))]
   for (const kind of kinds) {
@@ -111,7 +111,10 @@ async function answering(api: ApiServer, isSo: (outcome: Outcome) => boolean): P
   }
 }
 
-/** A denial names a rule that the webhook would deny by, and where it would deny by a rule that is held, there is one. */
+/**
+ * Asserts that the policies deny only for rules for which the webhook would deny, and deny whenever the webhook would
+ * deny for a rule that is also a policy.
+ */
 async function judgesAsRulesDo(t: Test, api: ApiServer, { strict = false } = {}): Promise<void> {
   const denied = new Set<string>()
   for (const { example, answer } of await dryRunAll(api, ruleExamples())) {
@@ -160,7 +163,7 @@ async function judgesMadeUp(t: Test, api: ApiServer): Promise<void> {
 async function judgesUrls(t: Test, api: ApiServer): Promise<void> {
   const isOld = (await minorOf(api)) < 36
   const urls = HOSTS.flatMap((host) => [`http://${host}`, `http://${host}/mcp`, `https://${host}`]).filter(
-    // The URL parser of Go before 1.26 takes an IPv6 address without brackets.
+    // The URL parser of Go before 1.26 accepts IPv6 addresses without brackets.
     (url) => !isOld || url !== 'https://::1',
   )
   const others = ['ftp://localhost', 'http://localhost/', 'HTTP://localhost', 'http://localhost?a', '', 'x']

@@ -6,7 +6,7 @@ import { atOnce } from '../../src/rule/steps.ts'
 import type { Resource } from './resources.ts'
 import type { Status } from './rule-examples.ts'
 
-/** The rules that policies hold. */
+/** The rules that exist as admission policies too. */
 export const HELD: ReadonlySet<string> = new Set(heldPlaces().map(({ rule }) => rule.id))
 
 export function kindOf({ kind }: Pick<Resource, 'kind'>): Kind {
@@ -15,16 +15,16 @@ export function kindOf({ kind }: Pick<Resource, 'kind'>): Kind {
   return found
 }
 
-/** The ids of the errors that the webhook finds, in order. */
+/** The ids of the webhook's errors, sorted. */
 export function errorIds(resource: { readonly kind?: unknown }): string[] {
   const findings = atOnce(findingsIn(kindOf({ kind: String(resource.kind) }), resource))
   return [...new Set(findings.filter(({ severity }) => severity === 'error').map(({ id }) => id))].toSorted()
 }
 
-/** The id at the end of a text. */
+/** The rule id at the end of a message. */
 export const idIn = (text: string) => /\(([a-z0-9-]+)\)$/.exec(text)?.[1] ?? `no id in '${text}'`
 
-/** The id that a policy denies by; undefined when none does. */
+/** The id of the rule for which a policy denies the object; undefined when it is admitted. */
 export function deniedBy({
   status,
   body,
@@ -48,7 +48,7 @@ interface WithServer extends Resource {
   readonly spec: { readonly type: string; readonly embeddedAuthServer: Record<string, unknown> }
 }
 
-/** An embedded authorization server with so many providers, of which the last may have another name. */
+/** An embedded authorization server with `count` providers; `lastName` replaces the name of the last one. */
 export function withProviders(count: number, lastName = `provider-${count - 1}`): WithServer {
   const upstreamProviders = Array.from({ length: count }, (_, i) => ({
     name: i === count - 1 ? lastName : `provider-${i}`,

@@ -13,7 +13,7 @@ const AUTHOR = ['-c', 'user.name=a', '-c', 'user.email=a@example.com']
 
 const folder = mkdtempSync(join(tmpdir(), 'vmcp-pre-commit-'))
 root.teardown(() => rmSync(folder, { recursive: true, force: true }))
-// npm installs the dependencies of development, from its cache if it can.
+// Minutes, because npm installs the development dependencies, possibly without a cache.
 root.setTimeout(900_000)
 
 const isThere = spawnSync('pre-commit', ['--version']).error === undefined
@@ -72,7 +72,9 @@ async function hooks(t: Test): Promise<void> {
   }
 }
 
-/** The files that are under version control, as they are now, with the tag of the release. */
+/**
+ * Copies the files under version control, with their current content, into a new repository that has the release's tag.
+ */
 function copySources(to: string): void {
   const files = git(ROOT, 'ls-files', '-z', '--cached', '--others', '--exclude-standard').split('\0')
   for (const file of files) if (file !== '') cpSync(join(ROOT, file), join(to, file))

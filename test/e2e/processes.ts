@@ -5,19 +5,19 @@ import { Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Binaries } from './find-binaries.ts'
 
-/** What starting and calling the servers needs to know. */
+/** The programs, folder, ports and flags of the servers. */
 export interface Place {
   readonly binaries: Binaries
   readonly folder: string
   readonly etcdPort: number
   readonly port: number
   readonly token: string
-  /** More flags of kube-apiserver. */
+  /** Additional flags of kube-apiserver. */
   readonly flags: readonly string[]
 }
 
 type Name = 'etcd' | 'kube-apiserver'
-/** The two child processes, and a guard that kills them when this process is gone. */
+/** The two server processes, and a guard process that kills them when this process ends. */
 export class Servers {
   readonly #place: Place
   readonly #guard: ChildProcess
@@ -28,7 +28,7 @@ export class Servers {
     this.#guard = startGuard(place.folder)
   }
 
-  /** Starts the server `name`; its output is appended to its log. */
+  /** Starts a server; its output is appended to its log file. */
   start(name: Name): void {
     const { folder, binaries } = this.#place
     const log = openSync(logFile(folder, name), 'a')
@@ -44,12 +44,12 @@ export class Servers {
     this.#tellGuard()
   }
 
-  /** The server that ended by itself, if one did. */
+  /** The server that has ended without being stopped, if any. */
   ended(): Name | undefined {
     return [...this.#running].find(([, child]) => hasEnded(child))?.[0]
   }
 
-  /** Kills the server `name` and resolves when it is gone. */
+  /** Kills a server and resolves when it has ended. */
   async kill(name: Name): Promise<void> {
     const child = this.#running.get(name)
     this.#running.delete(name)
@@ -57,7 +57,7 @@ export class Servers {
     this.#tellGuard()
   }
 
-  /** Kills both and lets the guard remove the folder. */
+  /** Kills both servers and lets the guard delete the folder. */
   async stop(): Promise<void> {
     await this.#killBoth()
     if (hasEnded(this.#guard)) return
@@ -66,7 +66,7 @@ export class Servers {
     await once(this.#guard, 'exit')
   }
 
-  /** Kills both and the guard; the logs stay. */
+  /** Kills both servers and the guard, and keeps the logs. */
   async abandon(): Promise<void> {
     await this.#killBoth()
     await killAndWait(this.#guard)
@@ -85,8 +85,8 @@ export class Servers {
 }
 
 /**
- * Starts a shell that reads lines of process ids from this process and, when the pipe closes (this
- * process ended, even by SIGKILL), kills those of the last line and removes `folder`.
+ * Starts a shell that reads lines of process ids from this process. When the pipe closes, because this process has
+ * ended (even by SIGKILL), it kills the processes of the last line and deletes `folder`.
  */
 function startGuard(folder: string): ChildProcess {
   const script =
@@ -97,7 +97,7 @@ function startGuard(folder: string): ChildProcess {
   return guard
 }
 
-/** Kills `child` and resolves when it is gone. */
+/** Kills `child` and resolves when it has ended. */
 async function killAndWait(child: ChildProcess): Promise<void> {
   const gone = once(child, 'exit')
   child.ref()
@@ -105,12 +105,12 @@ async function killAndWait(child: ChildProcess): Promise<void> {
   await gone
 }
 
-/** Whether `child` is gone, or never ran. */
+/** Whether `child` has ended or was never started. */
 function hasEnded(child: ChildProcess): boolean {
   return child.pid === undefined || child.exitCode !== null || child.signalCode !== null
 }
 
-/** etcd's command line: no fsync, since nothing outlives the tests. */
+/** The arguments of etcd: without fsync, because the data need not survive the test. */
 function etcdArguments({ folder, etcdPort }: Place): string[] {
   const url = `http://127.0.0.1:${etcdPort}`
   return [
@@ -123,7 +123,7 @@ function etcdArguments({ folder, etcdPort }: Place): string[] {
   ]
 }
 
-/** kube-apiserver's command line: RBAC, one administrator with a token, no service account admission. */
+/** The arguments of kube-apiserver: RBAC, one administrator with a token, and no service account admission. */
 function apiServerArguments({ folder, etcdPort, port, flags }: Place): string[] {
   const given = new Set(flags.map(nameOfFlag))
   const ours = [
@@ -146,8 +146,9 @@ function apiServerArguments({ folder, etcdPort, port, flags }: Place): string[] 
 const nameOfFlag = (flag: string) => flag.replace(/=.*/, '')
 
 /**
- * The environment of every child: the PATH, and a home of its own; no proxy, no ETCD_ or KUBE variable. Programs in Go
- * collect no garbage below 1 GiB: they live for seconds, and a third of the CPU time of their start was the collector's.
+ * The environment of the child processes: the PATH and a home folder of their own; no proxy, no ETCD_ and KUBE
+ * variables. Go programs collect no garbage below 1 GiB (GOGC and GOMEMLIMIT), because they live for seconds and the
+ * collector took a third of the CPU time of their start.
  */
 export function environment(folder: string): NodeJS.ProcessEnv {
   return {
@@ -159,7 +160,7 @@ export function environment(folder: string): NodeJS.ProcessEnv {
   }
 }
 
-/** Where the output of the server `name` goes. */
+/** The log file of a server. */
 function logFile(folder: string, name: Name): string {
   return join(folder, `${name}.log`)
 }

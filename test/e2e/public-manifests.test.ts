@@ -8,13 +8,16 @@ import t from 'tap'
 import { measureMistakes } from '../../tools/mistakes/command.ts'
 import { runCli } from '../support/cli.ts'
 
-/** The warnings about the examples in the operator's own repository, given together, where some take the names of others. */
+/**
+ * The warnings about the examples in the operator's repository, which are given together; some of them use the same
+ * names.
+ */
 const WARNINGS: readonly (readonly [file: string, id: string])[] = [
   ['redis-storage/mcpexternalauthconfig-redis-storage.yaml', 'upstream-refresh-token-requested'],
   ['virtual-mcps/composite_tool_complex.yaml', 'group-has-backends'],
   ['virtual-mcps/composite_tool_with_elicitations.yaml', 'group-has-backends'],
   ['virtual-mcps/vmcp_codemode.yaml', 'group-has-backends'],
-  // `Action::"tools/call"` and `Action::"resources/read"`, which no release asks.
+  // It names `Action::"tools/call"` and `Action::"resources/read"`, about which no release asks.
   ['virtual-mcps/vmcp_inline_incoming_auth.yaml', 'authorization-policy-matches'],
   ['virtual-mcps/vmcp_inline_incoming_auth.yaml', 'authorization-policy-matches'],
   ['virtual-mcps/vmcp_inline_incoming_auth.yaml', 'authorization-policy-matches'],
@@ -36,7 +39,10 @@ interface Finding {
   readonly id: string
 }
 
-/** The folder of the operator's Go module, which may need a newer Go than is installed. In CI it can be had. */
+/**
+ * The folder of the operator's Go module, which may need a newer Go than the installed one. CI must be able to download
+ * it.
+ */
 function downloaded(): string | undefined {
   const { status, stdout, stderr } = spawnSync('go', ['mod', 'download', '-json', `${module}@${version}`], {
     encoding: 'utf8',

@@ -109,7 +109,7 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
   })
 }
 
-/** Works at once and every so many milliseconds, for a minute; ends with it, with all that came of the work. */
+/** Calls `work` now and then at this interval for a minute; resolves with all results. */
 async function every<T>(milliseconds: number, work: (turn: number) => Promise<T>): Promise<T[]> {
   const start = performance.now()
   const until = (elapsed: number) => sleep(Math.max(0, Math.ceil(start + elapsed - performance.now())))
@@ -122,7 +122,7 @@ async function every<T>(milliseconds: number, work: (turn: number) => Promise<T>
   return outcomes
 }
 
-/** How often there was which outcome. */
+/** The number of occurrences of each outcome. */
 function tally(outcomes: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const outcome of outcomes) counts[outcome] = (counts[outcome] ?? 0) + 1
@@ -133,7 +133,7 @@ function configurations(api: ApiServer): Promise<Configuration[]> {
   return Promise.all(PATHS.map(async (path) => (await api.request<Configuration>('GET', path)).body))
 }
 
-/** Both configurations in a line: the version, and policy and caBundle of each entry. */
+/** Both webhook configurations as a line of text: resourceVersion, and failurePolicy and caBundle of each webhook. */
 async function look(api: ApiServer): Promise<string> {
   const lines = (await configurations(api)).map(({ metadata, webhooks }) => {
     const entries = webhooks.map(({ failurePolicy, clientConfig }) => {
@@ -147,7 +147,7 @@ async function look(api: ApiServer): Promise<string> {
   return lines.join(' | ')
 }
 
-/** What the chart could touch by name, beside the configurations: the CA, and who holds the Lease. */
+/** The other objects that reapplying the chart could change: the CA Secret and the Lease. */
 async function ours(api: ApiServer): Promise<string[]> {
   const rows = [
     ['secret/vmcp-admission-ca', '{.metadata.resourceVersion} {.data}'],
@@ -158,7 +158,7 @@ async function ours(api: ApiServer): Promise<string[]> {
   )
 }
 
-/** What becomes of a new object. */
+/** The result of creating an object. */
 async function create(api: ApiServer, quality: keyof typeof SPECS, turn: number): Promise<string> {
   const { status, body } = await api.request<{ message?: string }>('POST', pathOf(mcpExternalAuthConfig), {
     apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`,

@@ -5,11 +5,11 @@ import type { ApiServer } from './api-server.ts'
 import type { Status } from './rule-examples.ts'
 import { waitFor } from './wait-for.ts'
 
-/** The CRDs of a release, with its version as the description. */
+/** The CRDs of a release; their description is its version. */
 export const crdsOf = ({ schemas, version }: KnownRelease) =>
   KINDS.map(({ kind, plural }) => crdOf(version, kind, plural, schemas[kind] ?? {}))
 
-/** Installs the CRDs of a release, and waits until the last one holds. */
+/** Installs the CRDs of a release and waits until the API server uses the last one. */
 export async function installRelease(api: ApiServer, release: KnownRelease): Promise<void> {
   const { version } = release
   for (const crd of crdsOf(release)) {
@@ -28,7 +28,7 @@ export async function installRelease(api: ApiServer, release: KnownRelease): Pro
   await waitFor(async () => (await served(api)) === version, { seconds: 30, what: `${version} to be served` })
 }
 
-/** The description that the API server publishes for the last of the kinds. */
+/** The description in the OpenAPI document of the last kind. */
 async function served(api: ApiServer): Promise<string | undefined> {
   const path = `/openapi/v3/apis/${DEFAULT_API_GROUP}/${API_VERSION}`
   const { body } = await api.request<{ components?: { schemas?: Record<string, { description?: string }> } }>(
@@ -57,7 +57,7 @@ const crdOf = (version: string, kind: string, plural: string, schema: ReleaseSch
         storage: true,
         subresources: { status: {} },
         schema: {
-          // The description shows which release is served.
+          // The description shows which release's CRDs the API server uses.
           openAPIV3Schema: {
             ...schema,
             description: version,

@@ -18,7 +18,7 @@ import { waitFor } from './wait-for.ts'
 
 type Json = Record<string, unknown>
 
-/** Wrong values of each JSON type. */
+/** Values of each JSON type, to put in place of correct ones. */
 const WRONG = fc.constantFrom(
   null,
   '',
@@ -36,7 +36,7 @@ const WRONG = fc.constantFrom(
   [''],
 )
 
-/** Objects with the settings of newer releases, which rules say little of. */
+/** Objects with settings of newer releases, which few rule examples have. */
 const OF_RELEASES: readonly Json[] = [
   resourceOf(
     'MCPExternalAuthConfig',
@@ -124,7 +124,7 @@ const OF_RELEASES: readonly Json[] = [
   ),
 ].map((object) => ({ ...object }))
 
-/** The objects of rule examples, as they are and with one mistake each; always the same ones. */
+/** The objects of the rule examples, unchanged and with one mistake each; the random choice has a fixed seed. */
 function corpus(count: number): Json[] {
   const examples = [...ruleExamples().map(({ resource }) => resource as Json), ...OF_RELEASES]
   const mistaken = (objects: readonly Json[]) =>
@@ -154,7 +154,7 @@ function placesIn(value: unknown, at: readonly string[]): string[][] {
   return [[...at], ...Object.entries(value).flatMap(([key, field]) => placesIn(field, [...at, key]))]
 }
 
-/** Refuses an MCPGroup of this name, as an admission control of somebody else. */
+/** A policy that does not belong to the product and refuses an MCPGroup with this name. */
 const POLICY_OF_OTHERS = {
   apiVersion: 'v1',
   kind: 'List',
@@ -186,7 +186,7 @@ const POLICY_OF_OTHERS = {
   ],
 }
 
-/** A real API server with the schemas of a release refuses what `refusals` finds, and nothing else. */
+/** Asserts that a real API server with the CRDs of a release refuses exactly what `refusals` finds. */
 await withApiServer(root, async (t, api) => {
   const releases = knownReleases()
   const objects = corpus(1_000)
@@ -254,7 +254,7 @@ await withApiServer(root, async (t, api) => {
       const theirs = (body.details?.causes ?? []).map(({ message }) => message)
       const ours = metadataFindings(object, { strict: true }).map(({ error }) => errorBody(error))
       const title = JSON.stringify(each).slice(0, 100)
-      // The API server refuses the name that it makes of a prefix.
+      // The API server reports the name that it generates from the prefix, so only the fact of a refusal is compared.
       if ('generateName' in each) t.equal(ours.length > 0, theirs.length > 0, title)
       else t.strictSame(ours.toSorted(), theirs.toSorted(), title)
     }
@@ -372,7 +372,7 @@ await withApiServer(root, async (t, api) => {
     await waitFor(async () => (await asked()) === 422, { seconds: 20, what: 'the specification alone' })
     t.match(await (await fetch(`${own.probeUrl}/metrics`)).text(), /installed_release_kinds 0$/m)
 
-    // The CRDs of the specification take the place of the operator's: their types are open, so the webhook decides.
+    // These CRDs have open types, so the API server accepts the object and the webhook decides.
     await register(api, server)
     await waitFor(async () => (await asked()) === 201, { seconds: 20, what: 'the first server again' })
     await installCrds(api, 'crds')

@@ -118,7 +118,7 @@ await withApiServer(root, async (t, api) => {
     const before = await written(server)
     await kubectl(api, ['label', '-n', 'shop', 'mcpexternalauthconfig', 'one', 'team=a'])
     await kubectl(api, ['label', '-n', 'shop', 'mcpexternalauthconfig', 'fine', 'team=a'])
-    // Written after these, so by then they were looked at.
+    // This object is stored last, so once it has a report, the others have been judged too.
     await store(api, aws('three', 'africa'))
     await until(
       [...ALL.slice(0, 1), 'shop mcpexternalauthconfig-three 0 1 0 0 0', ...ALL.slice(1)],
@@ -165,7 +165,7 @@ await withApiServer(root, async (t, api) => {
   })
 })
 
-/** The rows of `kubectl get`: namespace and name, and the counts of Reports. */
+/** The rows of `kubectl get`: namespace, name, and for Reports the counts. */
 async function namesOf(api: ApiServer, plural: string): Promise<string[]> {
   const text = await kubectl(api, ['get', plural, '--all-namespaces', '--no-headers'])
   const lines = text.split('\n').filter((line) => line !== '')
@@ -177,7 +177,7 @@ async function namesOf(api: ApiServer, plural: string): Promise<string[]> {
   )
 }
 
-/** The counter of written reports; empty before the first. */
+/** The counter of written reports; empty before the first report. */
 async function written(server: RunningServer): Promise<(string | number)[]> {
   const samples = await metric(server, 'vmcp_admission_report_writes_total')
   return [...samples].filter(([labels]) => labels.includes('written')).flat()

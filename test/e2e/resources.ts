@@ -4,7 +4,7 @@ import type { Answer, ApiServer } from './api-server.ts'
 import { inBatches, type Status } from './rule-examples.ts'
 import { waitFor } from './wait-for.ts'
 
-/** A resource as it is sent and stored, in a namespace. */
+/** A namespaced resource, as it is sent and as it is stored. */
 export interface Resource {
   readonly apiVersion: string
   readonly kind: string
@@ -19,13 +19,13 @@ export interface Resource {
   readonly spec?: unknown
 }
 
-/** What answers a write: the stored resource, or a refusal. */
+/** The answer to a write: the stored resource, or a refusal. */
 export type Outcome = Answer<Resource & Status>
 
-/** The field manager whose writes no webhook of ours sees, where it is registered with EXCEPT_STORED. */
+/** The field manager whose writes bypass webhooks that are registered with EXCEPT_STORED. */
 const UNJUDGED = 'unjudged'
 
-/** A condition of webhooks that lets `store` pass. */
+/** The match condition of a webhook that lets writes of `store` bypass it. */
 export const EXCEPT_STORED = {
   name: 'except-stored',
   expression: `!has(request.options.fieldManager) || request.options.fieldManager != '${UNJUDGED}'`,
@@ -33,7 +33,7 @@ export const EXCEPT_STORED = {
 
 type Unplaced = Pick<Resource, 'kind' | 'spec'> & { readonly metadata: { readonly name: string } }
 
-/** An object of an example as a resource in a namespace. */
+/** The object of an example as a resource in a namespace. */
 export function resourceIn(namespace: string, { kind, metadata, ...rest }: Unplaced): Resource {
   const apiVersion = kind === 'Secret' || kind === 'ConfigMap' ? 'v1' : `${DEFAULT_API_GROUP}/${API_VERSION}`
   return { apiVersion, kind, metadata: { ...metadata, namespace }, ...rest }
@@ -54,7 +54,7 @@ export function create(api: ApiServer, resource: Resource, query = ''): Promise<
   return api.request('POST', collectionOf(resource) + query, resource)
 }
 
-/** Stores a resource past the webhooks, over what is there. */
+/** Creates or replaces a resource without calling the webhooks. */
 export async function store(api: ApiServer, resource: Resource): Promise<void> {
   const query = `?fieldManager=${UNJUDGED}`
   const isThere = (await stored(api, resource)) !== undefined
@@ -65,14 +65,14 @@ export async function store(api: ApiServer, resource: Resource): Promise<void> {
 export const storeAll = (api: ApiServer, resources: readonly Resource[]) =>
   inBatches(resources, (resource) => store(api, resource))
 
-/** Replaces what is stored, as `kubectl replace` does. */
+/** Replaces the stored resource, as `kubectl replace` does. */
 export async function update(api: ApiServer, resource: Resource, query = ''): Promise<Outcome> {
   const { resourceVersion = '' } = (await stored(api, resource))?.metadata ?? {}
   const metadata = { ...resource.metadata, resourceVersion }
   return api.request('PUT', pathTo(resource) + query, { ...resource, metadata })
 }
 
-/** Server-side apply as one manager, which takes over what others wrote. */
+/** Applies the resource server-side by one field manager, which takes over the fields of others. */
 export function apply(api: ApiServer, resource: Resource, { dryRun = false } = {}): Promise<Outcome> {
   const query = `?fieldManager=delivery&force=true${dryRun ? '&dryRun=All' : ''}`
   return api.request('PATCH', pathTo(resource) + query, resource, 'application/apply-patch+yaml')
@@ -84,7 +84,7 @@ export const merge = (api: ApiServer, resource: Resource, patch: object): Promis
 export const remove = (api: ApiServer, resource: Resource): Promise<Outcome> =>
   api.request('DELETE', pathTo(resource))
 
-/** What is stored under the name of the resource; undefined when nothing is. */
+/** The stored resource with the same name; undefined when there is none. */
 export async function stored(api: ApiServer, resource: Resource): Promise<Resource | undefined> {
   const { status, body } = await api.request<Resource>('GET', pathTo(resource))
   return status === 200 ? body : undefined
@@ -97,18 +97,18 @@ export async function createNamespaces(api: ApiServer, names: readonly string[])
   })
 }
 
-/** The causes of a refusal as kubectl prints them; none when nothing is refused. */
+/** The causes of a refusal as kubectl prints them; empty when the write is admitted. */
 export const causes = ({ body }: Outcome): string[] =>
   (body.details?.causes ?? []).map(({ field, message }) => `${field}: ${message}`)
 
-/** Every sample of a metric by its labels as they are written. */
+/** The values of a metric by the text of their labels. */
 export async function metric(server: RunningServer, name: string): Promise<Map<string, number>> {
   const text = await (await fetch(`${server.probeUrl}/metrics`)).text()
   const samples = text.matchAll(new RegExp(`^${name}(?:\\{(.*)\\})? (\\S+)$`, 'gm'))
   return new Map(Array.from(samples, ([, labels = '', value]) => [labels, Number(value)]))
 }
 
-/** The standing findings of a namespace: `KIND/NAME ID SEVERITY`. */
+/** The current findings in a namespace: `KIND/NAME ID SEVERITY`. */
 export async function currentFindingsIn(server: RunningServer, namespace: string): Promise<string[]> {
   const labels = /^kind="(.*)",namespace="(.*)",name="(.*)",id="(.*)",severity="(.*)"$/
   const samples = await metric(server, 'vmcp_admission_current_findings')
@@ -120,7 +120,7 @@ export async function currentFindingsIn(server: RunningServer, namespace: string
 
 let marks = 0
 
-/** Waits until the server, which watches the namespace, has heard of everything that was stored before, of each kind. */
+/** Waits until the server's informers have received everything that was stored before in the namespace. */
 export async function settled(api: ApiServer, server: RunningServer, namespace = 'default'): Promise<void> {
   const name = `mark-${(marks += 1)}`
   const resources = [...kindNamed.keys()].map((kind) =>

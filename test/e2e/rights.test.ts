@@ -25,7 +25,7 @@ import {
 import { withApiServer } from './suite.ts'
 import { waitFor } from './wait-for.ts'
 
-/** What the API server asks of an authorizer (SubjectAccessReview), as far as it is used. */
+/** The part of a SubjectAccessReview that the test reads. */
 interface Asked {
   readonly user?: string
   readonly resourceAttributes?: Partial<
@@ -34,7 +34,7 @@ interface Asked {
   readonly nonResourceAttributes?: { readonly path: string }
 }
 
-/** The rights that the server needs for some flags only. */
+/** The permissions that the server needs only with certain flags. */
 const MORE_RIGHTS = ['secrets', 'reports', 'reports-lease'].flatMap((name) =>
   documentsIn(`deploy/rbac/${name}.yaml`),
 )
@@ -43,7 +43,10 @@ const ACCOUNTS = [ACCOUNT, LEADER]
 const userOf = (account: string) => `system:serviceaccount:${NAMESPACE}:${account}`
 const asked: Asked[] = []
 
-/** Has no opinion on anything, so that RBAC decides, and keeps what our service accounts want to do. */
+/**
+ * An authorization webhook that records the requests of the product's service accounts and has no opinion, so that RBAC
+ * decides.
+ */
 const authorizer = createServer((request, response) => {
   void json(request).then((review) => {
     const { spec } = review as { spec: Asked }
@@ -73,7 +76,10 @@ writeFileSync(
   }),
 )
 
-/** Before everything else, and of what it is not asked again it has been asked already. */
+/**
+ * The webhook comes before RBAC. Answers that the API server caches do not matter, because their question was recorded
+ * before.
+ */
 const AUTHORIZER = [
   '--authorization-mode=Webhook,RBAC',
   `--authorization-webhook-config-file=${webhook}`,
@@ -131,7 +137,7 @@ await withApiServer(
     await waitFor(() => metric(/^vmcp_admission_armed 1$/m), { seconds: 40, what: 'the webhook to be armed' })
 
     await t.test('every kind is read', async (t) => {
-      // What is missing is looked for.
+      // The server reads the objects that are missing in its cache.
       const first = await apply(
         gateway('tools', {
           incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'people' }, audience: 'tools' },
@@ -143,7 +149,7 @@ await withApiServer(
       const members = ['MCPServer', 'MCPRemoteProxy', 'MCPServerEntry'] as const
       for (const kind of members)
         t.equal((await apply(backend('jira', `of-${kind}`.toLowerCase(), kind))).code, 0)
-      // What refers to a thing is read before its deletion is refused; it may take a moment to be seen.
+      // The server reads the referrers before it refuses a deletion, once its cache has the references.
       for (const target of [
         ...members.map((kind) => headerConfig(`of-${kind}`.toLowerCase())),
         oidcConfig('people'),
@@ -188,7 +194,7 @@ await withApiServer(
   { flags: AUTHORIZER, longestMs: 480_000 },
 )
 
-/** Whether an account uses each right that it has, and has each that it uses. */
+/** Asserts that an account uses each of its permissions and lacks none that it uses. */
 function check(t: Test, account: string, objects: readonly Installed[]): void {
   const bound = objects.filter(({ kind, metadata }) =>
     objects.some(

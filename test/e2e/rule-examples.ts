@@ -2,12 +2,12 @@ import { examplesAt, type PlacedExample, type RulePlace, rulePlaces } from '../.
 import type { Answer, ApiServer } from './api-server.ts'
 import { pathOf } from './cluster.ts'
 
-/** An example of a rule as a resource that can be sent. */
+/** An example of a rule, with its place. */
 export interface RuleExample extends PlacedExample {
   readonly place: RulePlace
 }
 
-/** The part of an answer that is a `metav1.Status` when a request is refused, and not there when it is not. */
+/** The `metav1.Status` that the body is when a request is refused; its fields are absent otherwise. */
 export interface Status {
   readonly message?: string
   readonly reason?: string
@@ -20,8 +20,8 @@ export interface Status {
 }
 
 /**
- * Every example of every rule about one object alone, at every place where the rule applies; not those of updates, and
- * not of rules that count only where the release is known.
+ * The examples of all rules about one object, at every place where the rule applies; without examples of updates, and
+ * without rules that need a known release.
  */
 export function ruleExamples(): RuleExample[] {
   return rulePlaces().flatMap((place) => {
@@ -42,7 +42,7 @@ const named = (resource: Record<string, unknown>, name: string) => ({
   metadata: { ...(resource.metadata as object), name },
 })
 
-/** Sends every example as a dry run, a few at a time; the answers are in the order of the examples. */
+/** Sends all examples as dry runs, a few at a time; the answers have the order of the examples. */
 export async function dryRunAll(
   api: ApiServer,
   examples: readonly RuleExample[],
@@ -53,7 +53,7 @@ export async function dryRunAll(
   }))
 }
 
-/** The results of `work` in the order of the items, a few at a time. */
+/** The results of `work` for each item in order; at most `atOnce` calls run at the same time. */
 export async function inBatches<T, R>(
   items: readonly T[],
   work: (item: T) => Promise<R>,
@@ -66,7 +66,7 @@ export async function inBatches<T, R>(
   return results
 }
 
-/** A finding of a rule as a warning of the webhook about an object, as the API server passes it on: in 256 characters, with the id. */
+/** The warning of the webhook for a finding, as the API server passes it on: cut to 256 characters, with the id. */
 export function warningOf({ kind, rule }: RulePlace, name: string, finding: string): string {
   const shown = name.length <= 63 ? name : `${name.slice(0, 63)}…`
   const text = `${kind.kind} ${shown}: ${finding}`

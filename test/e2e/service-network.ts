@@ -2,12 +2,12 @@ import { networkInterfaces } from 'node:os'
 import type { ApiServer } from './api-server.ts'
 
 /**
- * The flag with which an API server calls the endpoints of a Service itself, so that a webhook is reached by its Service
- * where nothing translates the address of one.
+ * The flag with which the API server calls the endpoints of a Service directly, because nothing here routes Service
+ * addresses.
  */
 export const ROUTING = '--enable-aggregator-routing=true'
 
-/** The address of this machine that an endpoint may have: no loopback. */
+/** An IPv4 address of this machine that is allowed in endpoints, so not of the loopback interface. */
 function ownAddress(): string {
   const all = Object.values(networkInterfaces()).flatMap((each) => each ?? [])
   const found = all.find(({ family, internal }) => family === 'IPv4' && !internal)
@@ -16,8 +16,8 @@ function ownAddress(): string {
 }
 
 /**
- * Does what the endpoint controller does for a pod of a Service of the chart: its port `webhook` leads to a port of this
- * machine as well, or no longer.
+ * Acts as the endpoint controller for a Service of the chart: adds a port of this machine to its endpoints, or removes
+ * it.
  */
 export async function lead(
   api: ApiServer,

@@ -3,7 +3,7 @@ import t from 'tap'
 import { ROOT } from './cluster.ts'
 import { hasApiServer } from './suite.ts'
 
-/** Milliseconds: a minute of bad days, and on a busy machine three for the start and the end. */
+/** Milliseconds: a minute of faults, and up to three minutes each for the start and the end on a busy machine. */
 const LONGEST = 400_000
 
 const isRoot = process.getuid?.() === 0

@@ -35,17 +35,17 @@ import { inBatches } from './rule-examples.ts'
 import { withApiServer } from './suite.ts'
 import { waitFor } from './wait-for.ts'
 
-/** A write that the server would judge wrongly if it believed its cache. */
+/** A write that the server would misjudge if it relied on its outdated cache. */
 interface Moment {
   readonly title: string
-  /** Stored before, and in the cache. */
+  /** The objects that are stored at first, which are in the cache. */
   readonly before: readonly Other[]
-  /** Stored or deleted since, and not yet in the cache. */
+  /** The objects that are stored or deleted later, of which the cache does not know yet. */
   readonly since?: readonly Other[]
   readonly deleted?: readonly Other[]
   readonly forwarding: Forwarding
   readonly sent: Other
-  /** The beginning of each cause of the denial, or of each warning of the rules in question. */
+  /** The beginning of each cause of the denial, or of each warning. */
   readonly denied?: readonly string[]
   readonly warned?: readonly string[]
 }
@@ -161,7 +161,7 @@ await withApiServer(root, async (t, api) => {
   await t.test('a kind without its CRD', (t) => serveWithoutCrd(t, api))
 })
 
-/** The findings of the rules that these moments concern. */
+/** The findings of the rules that these tests concern. */
 function findingsBetweenObjects(texts: readonly string[]): string[] {
   return texts.filter((text) =>
     /\((reference-found|upstream-inject-[a-z-]+|auth-server-tokens-accepted)\)$/.test(text),
@@ -223,7 +223,10 @@ function beginWith(t: Test, texts: readonly string[], wanted: readonly string[],
   t.strictSame(shown, wanted, title)
 }
 
-/** A contradiction between stored objects is among the current findings within ten seconds, and gone as soon. */
+/**
+ * Asserts that a contradiction between stored objects is a current finding within ten seconds, and that it disappears
+ * as fast.
+ */
 async function checkCurrentFindings(t: Test, api: ApiServer, server: RunningServer): Promise<void> {
   const tools = gateway('tools', { authServerConfig: authServer('okta', 'github') })
   const rows: readonly { title: string; wrong: readonly Other[]; right: Other; found: readonly string[] }[] =
@@ -273,7 +276,7 @@ async function checkCurrentFindings(t: Test, api: ApiServer, server: RunningServ
   }
 }
 
-/** A kubeconfig of another user, who may do what roles say. */
+/** A kubeconfig that impersonates another user, who has only the permissions of roles. */
 function kubeconfigAs(api: ApiServer, user: string): string {
   const file = join(api.kubeconfig, '..', `as-${user}`)
   const cluster = { 'certificate-authority-data': Buffer.from(api.ca).toString('base64') }
@@ -281,7 +284,7 @@ function kubeconfigAs(api: ApiServer, user: string): string {
   return file
 }
 
-/** A server beside the cluster with these flags, called by the API server, for as long as the work takes. */
+/** Runs a server on this machine with these flags, which the API server calls as a webhook, until `work` ends. */
 async function withServer(
   api: ApiServer,
   flags: readonly string[],
@@ -307,7 +310,7 @@ async function statesOf(server: RunningServer, kind: string): Promise<string[]> 
   return ofKind.map(([labels]) => labels.replace(/.*state="(.*)"$/, '$1'))
 }
 
-/** The role of deploy/rbac, bound in one namespace only. */
+/** Tests a server whose role of deploy/rbac is bound in one namespace only. */
 async function watchOneNamespace(t: Test, api: ApiServer): Promise<void> {
   await createNamespaces(api, ['seen', 'unseen'])
   await kubectl(api, ['apply', '-f', 'deploy/rbac/view.yaml', '-f', 'deploy/rbac/secrets.yaml'])

@@ -30,7 +30,7 @@ await withApiServer(
     }
 
     await t.test('the API server denies and writes defaults from its files', async (t) => {
-      // The API server cannot write into kinds whose CRD is seconds old.
+      // The API server refuses writes to a kind for seconds after its CRD was created.
       await waitFor(async () => (await answers()).status === 201, {
         seconds: 20,
         what: 'the CRDs to be known',

@@ -19,7 +19,7 @@ const CONFIGURATIONS = [
   ['mutatingwebhookconfiguration', 1],
 ] as const
 
-/** Of every kind: a spec that is right, one that is wrong, and the id that says so. */
+/** For each kind: a correct spec, a wrong one, and the id of the error. */
 const KINDS: readonly (readonly [string, object, object, string])[] = [
   [
     'MCPExternalAuthConfig',
@@ -45,7 +45,7 @@ const KINDS: readonly (readonly [string, object, object, string])[] = [
   ['MCPServerEntry', {}, { externalAuthConfigRef: {} }, 'schema-required'],
 ]
 
-/** What refers to an object of a kind, so that its deletion is refused. */
+/** For each kind: the kind and spec of a referrer, so that the deletion of the object is refused. */
 const REFERRERS: readonly (readonly [string, string, object])[] = [
   ['MCPExternalAuthConfig', 'MCPServer', { externalAuthConfigRef: { name: 'needed' } }],
   [
@@ -69,7 +69,7 @@ await withApiServer(
       api,
       documentsIn('deploy/install.yaml').filter(({ kind }) => kind === 'Service'),
     )
-    // The Secret that cert-manager fills, as it is mounted.
+    // The content of the Secret that cert-manager would create, as it is mounted.
     const lifetime = { now: Date.now(), lifetime: HOUR }
     const authority = await makeAuthority('issuer', lifetime)
     const leaf = await signLeaf(authority, serviceNames('vmcp-admission', NAMESPACE), lifetime)
@@ -183,7 +183,7 @@ await withApiServer(
         t.equal((await create(api, needed)).status, 201, kind)
         const holder = resource(referrer, `holds-${kind.toLowerCase()}`, spec)
         t.equal((await create(api, holder)).status, 201, referrer)
-        // It may take a moment until the server has heard of who refers to it.
+        // It may take a moment until the server's cache has the referrer.
         let said = ''
         const isRefused = async () => {
           said = textOf(await remove(api, needed))

@@ -1,4 +1,4 @@
-/** Brings random pairs of states into a cluster, step by step as they are planned, and looks at what the API server holds. */
+/** Brings a cluster from one random state to another by the planned steps, and verifies what the API server stores. */
 import { setTimeout } from 'node:timers/promises'
 import { isObject } from '../../src/rule/resource.ts'
 import { planSteps, type PlanStep, type StepsPlan } from '../../src/steps/plan.ts'
@@ -7,7 +7,7 @@ import { keyOf, observe, questionOf, READING, type StatePair, wrongIn } from '..
 import type { ApiServer } from './api-server.ts'
 import { apply, remove, type Resource, stored } from './resources.ts'
 
-/** A write: the stored object, nothing for a deletion, or the text of a refusal. */
+/** Writes an object. Resolves to the stored object, to undefined after a deletion, or to the text of a refusal. */
 export type Write = (
   api: ApiServer,
   resource: Resource,
@@ -31,13 +31,13 @@ export const withKubectl: Write = async (api, resource, isDeletion) => {
 
 export interface Run {
   readonly plan: StepsPlan
-  /** What went wrong; undefined where nothing did. */
+  /** The mistake that was found; undefined when there was none. */
   readonly wrong: string | undefined
 }
 
 const ROUNDS = 4
 
-/** Stores the old state through the webhook, plans the way to the new one beside what is stored, and goes it. */
+/** Stores the old state through the webhook, plans the steps to the new state from what is stored, and takes them. */
 export async function runPair(api: ApiServer, pair: StatePair, write: Write): Promise<Run | undefined> {
   const there = new Map<string, Resource>()
   let left = pair.old as readonly Resource[]
@@ -63,7 +63,7 @@ export async function runPair(api: ApiServer, pair: StatePair, write: Write): Pr
     if (result === undefined) there.delete(key)
     else there.set(key, result)
     seen.push(observe(there.values()))
-    // What /mutate writes comes from the cache of the webhook.
+    // Gives the webhook's cache time to receive the write: the defaults of /mutate depend on it.
     await setTimeout(30)
   }
   return { plan, wrong: (await differenceAtEnd(api, pair, there)) ?? wrongOnTheWay(plan, seen) }
@@ -101,7 +101,7 @@ async function differenceAtEnd(
   return undefined
 }
 
-/** Whether everything that is wanted is there; lists have the same length. */
+/** Whether `found` contains everything of `wanted`; lists must have the same length. */
 function holds(found: unknown, wanted: unknown): boolean {
   if (Array.isArray(wanted))
     return (

@@ -32,7 +32,7 @@ await withApiServer(root, async (t, api) => {
   t.notMatch(server.log(), /"level":"(error|fatal)"/, 'nothing went wrong inside')
 })
 
-/** `npm run prove:steps` tries more of them. */
+/** A small sample of the pairs that `npm run prove:steps` tries. */
 async function randomPairs(t: Test, api: ApiServer): Promise<void> {
   const random = new RandomStates(99)
   for (let i = 0; i < 30; i++) {

@@ -1,6 +1,6 @@
 /**
- * What a stored value has more than the submitted one: by path, the outermost part that is new. Throws when something
- * that was submitted is missing or different, because a default never replaces anything.
+ * The parts that a stored value has in addition to the submitted one, by the path of the outermost new part. Throws
+ * when a submitted part is missing or different, because a default never replaces anything.
  */
 export function additions(submitted: unknown, stored: unknown, path: string): Record<string, unknown> {
   if (submitted === stored) return {}

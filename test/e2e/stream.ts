@@ -6,8 +6,8 @@ import type { ApiServer } from './api-server.ts'
 export const RESOURCES = `/apis/${DEFAULT_API_GROUP}/${API_VERSION}/namespaces/default/mcpexternalauthconfigs`
 
 /**
- * The outcome of one write. `not patched`: admitted without the defaults, which is how a lost mutation shows, as it fails
- * open. `no answer`: the API server itself did not answer, or that it starts or stops.
+ * The outcome of one write. `not patched`: admitted without the defaults, because the mutating webhook failed and its
+ * failure policy is Ignore. `no answer`: the API server did not answer, or is starting or stopping.
  */
 export const OUTCOMES = [
   'admitted',
@@ -20,7 +20,7 @@ export const OUTCOMES = [
 ] as const
 type Outcome = (typeof OUTCOMES)[number]
 
-/** Whether a failed write was expected, by the time at which it began. */
+/** Whether an outcome is expected for a write that began at this time. */
 export type Excuse = (outcome: Outcome, begun: number) => boolean
 
 interface Tally {
@@ -34,15 +34,15 @@ interface Tally {
 
 const ROLE = 'arn:aws:iam::123456789012:role/reader'
 
-/** Of ten writes one breaks this rule, which the policies hold too, ... */
+/** The spec for one write in ten: it breaks a rule that the admission policies enforce too. */
 const WITHOUT_ROLE = { denial: 'aws-sts-role-configured', awsSts: {} }
-/** ... one this rule, which only the webhook holds, ... */
+/** The spec for another one: it breaks a rule that only the webhook enforces. */
 const WITHOUT_END = {
   denial: 'role-mapping-matcher-compiles',
   awsSts: { roleMappings: [{ roleArn: ROLE, matcher: '"admins" in' }] },
 }
 const VALID = { denial: '', awsSts: { fallbackRoleArn: ROLE } }
-/** ... and two change a resource that is there. */
+/** Ten writes, which are repeated in this order; `change` updates the resource that was created last. */
 const KINDS = [
   WITHOUT_ROLE,
   VALID,
@@ -56,7 +56,7 @@ const KINDS = [
   'change',
 ] as const
 
-/** Writes one resource after the other through the API server, and counts the outcomes by the phase of the moment. */
+/** Writes one resource after the other through the API server and counts the outcomes by phase. */
 export class Stream {
   readonly tallies: Tally[] = []
   readonly #api: ApiServer
@@ -66,11 +66,11 @@ export class Stream {
   readonly #agent: Agent
   #sent = 0
   #answered = 0
-  /** The number of the last creation that was admitted. */
+  /** The number in the name of the last resource that was created. */
   #created: number | undefined
   #stopped = false
 
-  /** `pause`: milliseconds after each write; `kept`: after how many more creations one is deleted. */
+  /** `pause` is in milliseconds after each write; each resource is deleted after `kept` more creations. */
   constructor(api: ApiServer, atATime: number, pause = 0, kept = Infinity) {
     this.#api = api
     this.#atATime = atATime
@@ -96,7 +96,7 @@ export class Stream {
     this.#stopped = true
   }
 
-  /** So many writes at once, beside the others: the API server opens more connections. */
+  /** Makes this many additional writes at once, so that the API server opens more connections. */
   async burst(writes: number): Promise<void> {
     await Promise.all(Array.from({ length: writes }, () => this.#writeNext()))
   }
@@ -112,7 +112,7 @@ export class Stream {
     const begun = performance.now()
     const [outcome, text] = await this.#write(this.#sent++)
     if (outcome !== 'no answer') this.#answered += 1
-    // Of the phase in which it ended: a kill is what fails those that are under way.
+    // The outcome counts for the phase in which the write ended, because a kill makes the writes in progress fail.
     const tally = this.tallies.at(-1)
     if (tally === undefined) return outcome
     tally.counts.set(outcome, (tally.counts.get(outcome) ?? 0) + 1)
@@ -150,7 +150,7 @@ export class Stream {
     return [outcome, text] as [Outcome, string]
   }
 
-  /** Sends a write that must be denied by the rule `denial`, or be admitted if that is empty. */
+  /** Sends a write that the rule `denial` must deny; if `denial` is empty, it must be admitted. */
   async #send(method: string, path: string, body: object, denial: string): Promise<[Outcome, string]> {
     const answer = await this.#answer(method, path, JSON.stringify(body)).catch((error: unknown) => ({
       status: 0,

@@ -8,8 +8,8 @@ import { dryRunAll, inBatches, ruleExamples, type Status } from './rule-examples
 import { withApiServer } from './suite.ts'
 
 /**
- * What the strict CRDs refuse on their own. Beside a webhook they are asked first, and one refusal hides all that the
- * webhook has to say of the resource: the golden list shows what a person then learns of it.
+ * What the strict CRDs refuse without a webhook. Beside a webhook, their refusal comes first and hides all that the
+ * webhook would report; the golden list shows what a user then learns.
  */
 await withApiServer(root, async (t, api) => {
   await installCrds(api, 'crds-strict')
@@ -37,7 +37,7 @@ await withApiServer(root, async (t, api) => {
   })
 })
 
-/** The fields that the API server finds fault with; none when it admits the resource. */
+/** The fields in the causes of the API server's refusal; empty when it admits the resource. */
 async function refusedFields(api: ApiServer, resource: Manifest): Promise<string[]> {
   const kind = kindNamed.get(resource.kind)
   if (kind === undefined) throw new Error(`${resource.kind} is not one of our kinds`)

@@ -4,7 +4,7 @@ import { findBinaries } from './find-binaries.ts'
 
 const LONGEST_MS = 300_000
 
-/** Whether there are the programs for an API server. Without them the file is skipped with one line that says why; in CI that is a failure. */
+/** Whether the programs for an API server are installed. Otherwise the tests are skipped, and in CI they fail. */
 export function hasApiServer(root: Test): boolean {
   const binaries = findBinaries()
   if (!('missing' in binaries)) return true
@@ -13,7 +13,7 @@ export function hasApiServer(root: Test): boolean {
   return false
 }
 
-/** Runs the tests of a file with an API server of their own, where there are the programs for it. */
+/** Runs the tests of a file with an API server of their own, if its programs are installed. */
 export async function withApiServer(
   root: Test,
   suite: (t: Test, api: ApiServer) => Promise<void>,

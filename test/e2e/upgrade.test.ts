@@ -17,15 +17,15 @@ import { withApiServer } from './suite.ts'
 import { waitFor } from './wait-for.ts'
 
 /**
- * What is upgraded from: CRDs, policies, roles, chart and rules of this commit differ from ours. Name the tag of the last
- * release here once there is one.
+ * The commit from which the test upgrades; its CRDs, policies, roles, chart and rules differ from the current ones.
+ * Once there is a release, write its tag here.
  */
 const PREVIOUS = 'd86b10e7cb35'
 const AT_A_TIME = 4
-/** Milliseconds after each write. */
+/** Milliseconds between two writes. */
 const PAUSE = 100
 const VALUES = { 'crds.enabled': true, shutdownDelay: 2 }
-/** What only our version can set, to see whose webhook configurations are stored. */
+/** A setting that only the current version has; it shows which version's webhook configurations are stored. */
 const OURS = { ...VALUES, 'arming.timeoutSeconds': 10 }
 
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
@@ -33,7 +33,7 @@ const WEBHOOKS = `${ADMISSION}/validatingwebhookconfigurations`
 const POLICIES = `${ADMISSION}/validatingadmissionpolicies`
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 
-/** The sources of a version, with its chart and what else people apply. */
+/** The sources of a version, with its chart and manifests. */
 interface Version {
   readonly name: string
   readonly folder: string
@@ -105,10 +105,10 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
 
   const stream = new Stream(api, AT_A_TIME, PAUSE)
   const streaming = stream.run()
-  /** Reviews that a pod has answered. */
+  /** The number of reviews that a pod has answered. */
   const reviews = ({ server }: Pod) => server.log().match(/"webhook":"validate"/g)?.length ?? 0
 
-  /** What the controllers do after `helm upgrade`: pods of the version take the place of others, one at a time. */
+  /** Acts as the controllers after `helm upgrade`: replaces the pods by those of the version, one at a time. */
   const rollOut = async (version: Version) => {
     stream.enter(`a leader of ${version.name} takes over`)
     const nextLeader = await start(version, LEADER)
@@ -119,7 +119,7 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
     const firstNext = await start(version, ACCOUNT)
     const counts = () => [first, second, firstNext].map(reviews)
     const begun = counts()
-    // The API server keeps its connections: only new ones lead to a new pod.
+    // The API server keeps its connections, so only new ones reach a new pod.
     const haveAnswered = async () => {
       await stream.burst(20)
       return counts().every((count, i) => count >= (begun[i] ?? 0) + 20)
@@ -131,7 +131,7 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
     stream.enter(`${version.name} alone`)
     await setTimeout(1_000)
   }
-  /** Whether the CRDs and the policies of a version are stored, to the letter. */
+  /** Asserts that exactly the CRDs and policies of a version are stored. */
   const isStored = async (t: Test, version: Version) => {
     const files = readdirSync(join(version.folder, 'deploy/crds')).map((name) => `deploy/crds/${name}`)
     for (const file of files) {
@@ -189,7 +189,7 @@ async function suite(t: Test, api: ApiServer): Promise<void> {
   })
 }
 
-/** The sources of the previous version, with our dependencies; in a shallow clone, those of our own commit. */
+/** The sources of the previous version with the current dependencies; in a shallow clone, the current sources. */
 function previousVersion(t: Test, folder: string): Version {
   const git = (...args: readonly string[]) => spawnSync('git', ['-C', ROOT, ...args], { maxBuffer: 2 ** 28 })
   const isThere = git('cat-file', '-e', `${PREVIOUS}^{commit}`).status === 0

@@ -3,9 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 type Truthy<T> = Exclude<T, false | null | undefined | 0 | ''>
 
 /**
- * Polls `condition` every 50 ms until what it returns is truthy, and resolves with that.
- * A throw counts as "not yet". Rejects after `seconds` with an error that says `what` was waited for,
- * and the last throw if there was one.
+ * Calls `condition` every 50 ms until it returns a truthy value, and resolves with that. An exception counts as false.
+ * After `seconds`, rejects with an error that names `what` and the last exception.
  */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
@@ -28,7 +27,7 @@ export async function waitFor<T>(
   throw new Error(`waited ${seconds} s for ${what}${reason}`, { cause: last })
 }
 
-/** The outcome of `work`, or a rejection after `milliseconds`. */
+/** The result of `work`; rejects after `milliseconds`. */
 async function within<T>(milliseconds: number, work: () => T | Promise<T>): Promise<T> {
   const timer = new AbortController()
   const late = sleep(milliseconds, undefined, { signal: timer.signal }).then(() => {

@@ -8,8 +8,8 @@ import { kubeconfigOf } from '../support/fake-api-server.ts'
 import type { ApiServer } from './api-server.ts'
 
 /**
- * What the proxy forwards: everything; everything but lists and watches, which hang; but reads of one object, which get
- * 503; or reads of one object too late.
+ * What the proxy forwards: everything; everything except lists and watches, which hang; everything except reads of one
+ * object, which get 503; or everything, but reads of one object too late.
  */
 export type Forwarding = 'all' | 'no watches' | 'no reads' | 'slow reads'
 
@@ -18,10 +18,10 @@ export interface WatchProxy {
   forward(what: Forwarding): void
 }
 
-/** Milliseconds; longer than the timeout of the webhook. */
+/** Milliseconds: longer than the webhook's timeout. */
 const SLOW = 30_000
 
-/** Starts a proxy before the API server that can hold back lists and watches, or reads of one object. */
+/** Starts a proxy in front of the API server that can delay or refuse requests. */
 export async function startWatchProxy(
   t: { readonly teardown: (end: () => void) => void },
   api: ApiServer,

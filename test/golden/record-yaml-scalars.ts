@@ -1,11 +1,8 @@
 /**
- * Records what the real kubectl makes of the rows of yaml-scalars.json beside this file. To add a row, add its
- * `yaml` (the text of a value) or its `file` (the text of a whole file, of ConfigMaps) and run
- *
- *     npx node test/golden/record-yaml-scalars.ts
- *
- * It takes kubectl from KUBEBUILDER_ASSETS or else from PATH. No cluster is needed: kubectl asks only what
- * kinds there are, and this script answers.
+ * Records how the real kubectl reads the rows of yaml-scalars.json in this folder. To add a row, add its `yaml` (the
+ * text of a value) or its `file` (the text of a whole file of ConfigMaps), and run `npx node
+ * test/golden/record-yaml-scalars.ts`. It uses kubectl from KUBEBUILDER_ASSETS, or else from the PATH. No cluster is
+ * needed: kubectl only asks which kinds exist, and this script answers.
  */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -15,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** What kubectl makes of a text: JSON (of a file, the list of its documents), or an error. */
+/** How kubectl reads a text: the JSON of the value (of a file: a list of its documents), or an error. */
 export type Outcome = { json: unknown } | { error: true }
 export type Input = { yaml: string } | { file: string }
 export interface Golden {
@@ -25,14 +22,14 @@ export interface Golden {
 
 export const goldenFile = new URL('yaml-scalars.json', import.meta.url)
 
-/** The text of the file that stands for a row: of a value, a ConfigMap with the value as its field `v`. */
+/** The text of the file for a row. For a value, this is a ConfigMap with the value in its field `v`. */
 export function rowText(row: Input): string {
   return 'file' in row ? row.file : `${header('value')}v: ${row.yaml}\n`
 }
 
 const header = (name: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\n`
 
-/** Reads a document of kubectl's output back: without the namespace that kubectl adds. */
+/** A document of kubectl's output without the namespace that kubectl adds. */
 export function withoutNamespace(document: unknown): unknown {
   const { metadata, ...rest } = document as { metadata: Record<string, unknown> }
   const kept = Object.entries(metadata).filter(([name]) => name !== 'namespace')
@@ -40,8 +37,8 @@ export function withoutNamespace(document: unknown): unknown {
 }
 
 /**
- * Runs one kubectl over all rows, each in a file of its own and each followed by a file that marks its end in
- * the output. Rejects when there is no such kubectl.
+ * Runs one kubectl for all rows, each in a file of its own that is followed by a marker file. Rejects when kubectl does
+ * not exist.
  */
 export async function runKubectl(kubectl: string, rows: readonly Input[]): Promise<Outcome[]> {
   const directory = await mkdtemp(join(tmpdir(), 'yaml-scalars-'))
@@ -69,7 +66,7 @@ export async function runKubectl(kubectl: string, rows: readonly Input[]): Promi
 
 const fileName = (index: number) => String(index).padStart(4, '0')
 
-/** What kubectl asks a server before it reads files. */
+/** The answers to kubectl's API discovery. */
 const discovery: Record<string, object> = {
   '/api': { kind: 'APIVersions', versions: ['v1'] },
   '/apis': { kind: 'APIGroupList', apiVersion: 'v1', groups: [] },
@@ -82,7 +79,7 @@ const discovery: Record<string, object> = {
   },
 }
 
-/** Runs kubectl; that some files are refused is no failure here. */
+/** Runs `kubectl create` as a dry run; resolves even if it refuses some of the files. */
 async function kubectlCreate(
   kubectl: string,
   directory: string,

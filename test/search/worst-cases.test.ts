@@ -4,7 +4,7 @@ import { describePlan } from '../support/worst-cases/genes.ts'
 import { Judging } from '../support/worst-cases/judging.ts'
 import { describeJudged, MEASURES, Search } from '../support/worst-cases/search.ts'
 
-/** Candidates of each search: 30 to 45 seconds of CPU. */
+/** The number of candidates in each search, which takes 30 to 45 seconds of CPU. */
 const CANDIDATES = 500
 
 for (const measure of ['units', 'uncharged'] as const) {

@@ -4,7 +4,7 @@ import { LINES, outputsOf, runOf, WITHOUT_TREE } from '../support/worst-cases/co
 import { run } from '../support/worst-cases/running.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
 
-/** Runs of the search: 40 to 60 seconds. */
+/** The number of runs in the search, which takes 40 to 60 seconds. */
 const RUNS = 40
 
 t.test('every command with every output is searched', (t) => {

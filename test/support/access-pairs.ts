@@ -8,7 +8,10 @@ import { fromJson } from '../../src/cel/evaluate/values.ts'
 import { Budget } from '../../src/rule/budget.ts'
 import { randomNumbers } from '../../src/access/difference/random-numbers.ts'
 
-/** Configurations over the claims `s`, `g` and `n`, small enough that all callers can be tried. */
+/**
+ * Random role mappings (`awsSts`) over the claims `s`, `g`, `n` and `m`, with so few values that a test can try all
+ * callers.
+ */
 export class RandomConfigs {
   readonly #random: () => number
 
@@ -46,7 +49,7 @@ export class RandomConfigs {
     ])
   }
 
-  /** A test of a text, a number or anything. */
+  /** A random CEL condition about `value`, which is a CEL expression. */
   #test(value: string, depth: number): string {
     const compare = this.#pick(['<', '<=', '>', '>='])
     const text = this.#text()
@@ -127,7 +130,7 @@ export class RandomConfigs {
     return { matcher: this.matcher(), roleArn, ...priority }
   }
 
-  /** An old and a new configuration; the new one is often a rewriting of the old one. */
+  /** An old and a new configuration; the new one often has mappings of the old one with their matchers rewritten. */
   pair(): readonly [object, object] {
     const old = Array.from({ length: 1 + this.#below(3) }, () => this.#mapping())
     const now = old.map((mapping) => (this.#random() < 0.6 ? this.#rewritten(mapping) : this.#mapping()))
@@ -147,7 +150,7 @@ export class RandomConfigs {
     return configOf(mappings, 'g', role('r1'))
   }
 
-  /** The same in other words, or nearly. */
+  /** The mapping with a matcher that is equivalent, or that differs slightly. */
   #rewritten(mapping: Mapping): Mapping {
     const { claim, matcher, ...rest } = mapping
     if (claim !== undefined)
@@ -211,7 +214,7 @@ const LISTS = [
 const MAPS = [{}, { s: 'a' }, { s: 'b' }, { s: ['a'] }, { a: 1 }, { a: 1, b: 2 }, { s: 'a', b: 2 }]
 const ANYTHING = [undefined, null, true, false, ...TEXTS, ...NUMBERS, ...LISTS, ...MAPS]
 
-/** All callers of the small universe in which one or two claims vary at a time, and many in which all do. */
+/** The claims of callers: one or two claims with each of their values, and 1,000 random combinations of all claims. */
 export const CALLERS: readonly Claims[] = (() => {
   const callers: Claims[] = []
   const add = (claims: Record<string, unknown>) =>
@@ -231,11 +234,11 @@ export interface PairCounts {
   different: number
   witnesses: number
   undecided: number
-  /** Pairs with at least one change beside an undecided question. */
+  /** Pairs for which the comparison found a change and left another question undecided. */
   partly: number
 }
 
-/** An example of a caller, and what the comparison says of it. */
+/** A caller for whom two configurations choose different roles: a witness that `compareChoices` reports. */
 export interface NotedWitness {
   readonly old: object
   readonly now: object
@@ -246,8 +249,8 @@ export interface NotedWitness {
 }
 
 /**
- * Compares one pair and checks the answer: every witness with the decision of `role`, and an answer "no difference" with all
- * callers. Returns what is wrong.
+ * Compares one pair and verifies the result: each witness by the decision of `role`, and a result without differences
+ * by trying all callers. Returns what is wrong.
  */
 export function checkPair(
   [old, now]: readonly [object, object],
@@ -270,7 +273,7 @@ export function checkPair(
       return `false witness ${JSON.stringify({ witness, had, has, roles })}`
   }
   if (undecided.length > 0 || more) return undefined
-  // Where there are changes, a part of the callers: the next pair has another part.
+  // If the pair has changes, one in 16 callers is tried; successive pairs try different callers.
   const tried = changes.length === 0 ? CALLERS : CALLERS.filter((_, i) => i % 16 === counts.pairs % 16)
   const found = new Set(changes.map((each) => JSON.stringify([each.old.access, each.new.access])))
   for (const claims of tried) {

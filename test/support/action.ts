@@ -17,11 +17,11 @@ interface Action {
   readonly runs: { readonly steps: readonly Step[] }
 }
 
-/** What the runner gives to the action. */
+/** The values of a GitHub Actions runner that action.yml uses. */
 export interface Runner {
   readonly os: 'Linux' | 'macOS' | 'Windows'
   readonly arch: 'X64' | 'ARM64'
-  /** Where releases are downloaded from, in the place of https://github.com. */
+  /** The base URL for downloads of releases, in place of https://github.com. */
   readonly server: string
   readonly repository: string
   readonly temp: string
@@ -35,7 +35,7 @@ export interface Ran {
   readonly outputs: Readonly<Record<string, string>>
 }
 
-/** Runs the scripts of action.yml as a runner does, one after the other, until one fails. */
+/** Runs the scripts of the steps in action.yml in their order, as a runner does, until one fails. */
 export async function runAction(runner: Runner, given: Readonly<Record<string, string>>): Promise<Ran> {
   const { inputs, runs } = parse(readFileSync(`${ROOT}action.yml`, 'utf8')) as Action
   const values: Record<string, string> = {
@@ -81,7 +81,7 @@ export async function runAction(runner: Runner, given: Readonly<Record<string, s
   }
 }
 
-/** `shell: bash` of a step. */
+/** Runs a script as the runner does for a step with `shell: bash`. */
 function bash(
   script: string,
   cwd: string,

@@ -14,7 +14,7 @@ interface Node {
   readonly maximum?: number
 }
 
-/** Texts that match each pattern, and near misses. */
+/** By pattern: strings that match it, and strings that almost do. */
 const MATCHING: Readonly<Record<string, readonly string[]>> = {
   [PATTERNS.arn.ecmaScript]: ['arn:aws:iam::123456789012:role/a', 'arn:aws-cn:iam::123456789012:role/x/y'],
   [PATTERNS.region.ecmaScript]: ['eu-central-1', 'us-gov-west-1'],
@@ -47,7 +47,7 @@ const TEXTS = [
 ]
 const KEYS = ['a', 'access_type', 'client_id', '__proto__', 'constructor', 'b/c~d']
 
-/** Resources of a kind: every field may be there, with a value that fits its schema or, now and then, does not. */
+/** Generates resources of a kind. Each field may be present; `wrong` percent of the values do not fit the schema. */
 export function resources(
   kind: Kind,
   { wrong = 0 }: { wrong?: number } = {},

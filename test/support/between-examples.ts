@@ -4,12 +4,14 @@ import { examplesAt, type PlacedExample, type RulePlace, rulePlaces } from '../.
 import type { Rule } from '../../src/rule/rule.ts'
 import { type Resource, resourceIn, textOf } from '../e2e/resources.ts'
 
-/** The other namespace of examples. */
+/** The namespace of an example's resources that are not in the namespace of the example itself. */
 export const SHARED = 'shared'
-/** Rules about how the parts of one VirtualMCPServer fit, which read nothing else. */
+/**
+ * Rules that read only one VirtualMCPServer, but whose examples are submitted with those of rules between resources.
+ */
 const OF_ONE_GATEWAY = ['auth-server-incoming-auth-oidc', 'outgoing-auth-inline-configured']
 
-/** What many examples name and leave out, because their rule does not read it. */
+/** Resources that examples refer to without including them, because the rule of the example does not read them. */
 const SETTING = [
   group(),
   oidcConfig('corporate'),
@@ -23,38 +25,38 @@ const INTRODUCTION = `Each rule between resources, on each kind, as a person mee
 that is denied or warned about, submitted beside the other resources of the example.
 `
 
-/** The golden text of what kubectl prints of the shown examples. */
+/** The golden file with the output of kubectl for the examples with `isShown`. */
 export const RULES_SHOWN = 'between/rules.txt'
 export const rulesShown = (
   sections: readonly { readonly title: string; readonly answer: string }[],
 ): string =>
   [INTRODUCTION, ...sections.map(({ title, answer }) => `# ${title}\n\n${answer}`).toSorted()].join('\n')
 
-/** An example of a rule between resources, in a namespace of its own. */
+/** An example of a rule between resources, moved to a namespace of its own. */
 export interface Placed extends PlacedExample {
   readonly resource: Resource & Record<string, unknown>
   readonly place: RulePlace
   readonly namespace: string
-  /** What is stored before. */
+  /** The resources that are stored before the example is submitted. */
   readonly before: readonly Resource[]
-  /** Whether kubectl submits the example, and the golden text holds the output of kubectl. */
+  /** Whether kubectl submits the example, and the golden file holds the output. */
   readonly isShown: boolean
 }
 
 export function isShownHere({ id, reads, when, appliesTo }: Rule): boolean {
-  // No release is known here.
+  // The server of these tests does not know the operator release.
   if (appliesTo?.from !== undefined && appliesTo.orUnknown !== true) return false
-  // The server does not look policies up.
+  // The webhook does not read the resources that hold policies.
   if (reads.length > 0 && reads.every(isPolicyKind)) return false
   return reads.length > 0 || when === 'delete' || OF_ONE_GATEWAY.includes(id)
 }
 
-/** Whether the API server of the tests has the kinds: it has no MCPAuthzConfig, which the webhook does not read. */
+/** Whether the API server of the tests has the kinds of all these resources: it lacks only MCPAuthzConfig. */
 export function canBeStored(others: readonly unknown[]): boolean {
   return others.every((other) => (other as Resource).kind !== 'MCPAuthzConfig')
 }
 
-/** Every example; the first one with findings of each rule on each kind is shown. */
+/** All examples; `isShown` is true for the first one of each rule and kind that has findings. */
 export function placedExamples(): Placed[] {
   const places = rulePlaces().filter(({ rule }) => isShownHere(rule))
   const examples = places.flatMap((place) => {
@@ -88,7 +90,7 @@ function secret(name: string, ...keys: readonly string[]) {
   return { kind: 'Secret', metadata: { name }, stringData }
 }
 
-/** The setting without what is given. */
+/** The resources of SETTING, except those with the same kind and name as a given one. */
 function settingBeside(given: readonly Resource[], namespace: string): Resource[] {
   const names = new Set(given.map(textOf))
   return SETTING.map((object) => resourceIn(namespace, object)).filter(
@@ -96,21 +98,24 @@ function settingBeside(given: readonly Resource[], namespace: string): Resource[
   )
 }
 
-/** The resource as `kubectl apply` stores it. */
+/** The resource with the last-applied annotation that `kubectl apply` stores. */
 export function asApplied(resource: Resource): Resource {
   const { metadata } = resource
   const lastApplied = { 'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(resource) }
   return { ...resource, metadata: { ...metadata, annotations: { ...metadata.annotations, ...lastApplied } } }
 }
 
-/** The resource in the namespace, unless its example puts it in another one than that of the example. */
+/** Moves the resource into the namespace, unless the example puts it into SHARED. */
 function inNamespace(resource: Resource, namespace: string): Resource {
   const { metadata } = resource
   const isShared = metadata.namespace === SHARED
   return { ...resource, metadata: { ...metadata, namespace: isShared ? SHARED : namespace } }
 }
 
-/** Those come first that expect that no other namespace has a resource of some name. */
+/**
+ * Whether the example expects that no namespace has the resource to which it refers. Such an example must be submitted
+ * before other examples create a resource with that name.
+ */
 export function expectsNowhere({ place, findings }: Pick<Placed, 'place' | 'findings'>): boolean {
   return place.rule.id === 'reference-found' && findings.some((text) => text.includes(' yet ('))
 }

@@ -10,7 +10,7 @@ import {
   type Value,
 } from '../../src/cel/evaluate/values.ts'
 
-/** A result as the recorder of test/golden/record-cel-values prints that of cel-go. */
+/** A result in the format in which test/golden/record-cel-values prints the results of cel-go. */
 export function printed(result: Result): string {
   if (result instanceof Failure) return 'error'
   return typeof result === 'object' && result !== null ? printedObject(result) : printedScalar(result)
@@ -39,7 +39,7 @@ function printedEntries(map: CelMap): string[] {
   return entries.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
 }
 
-/** As Go's JSON: U+2028 and U+2029 escaped. */
+/** The string as Go's encoding/json writes it: with U+2028 and U+2029 escaped. */
 function quoted(text: string): string {
   return JSON.stringify(text).replace(/[\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16)}`)
 }

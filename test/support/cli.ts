@@ -18,7 +18,7 @@ interface RunOptions {
   readonly cwd: string
   readonly input?: string | Buffer
   readonly environment?: Readonly<Record<string, string>>
-  /** The program in the place of the CLI. */
+  /** The function that runs in place of the CLI. */
   readonly program?: typeof run
 }
 
@@ -28,7 +28,7 @@ const environmentIn = ({ cwd, environment }: RunOptions) => ({
   ...environment,
 })
 
-/** Runs the CLI as a process of its own, in a folder: for what only a process has. A call of `runCli` takes a tenth of it. */
+/** Runs the CLI in a process of its own. `runCli` takes a tenth of the time; use this where a test needs a process. */
 export async function spawnCli(args: readonly string[], options: RunOptions): Promise<Run> {
   const { cwd, input = '' } = options
   const child = spawn(process.execPath, [programFile('cli'), ...args], {
@@ -41,7 +41,7 @@ export async function spawnCli(args: readonly string[], options: RunOptions): Pr
   return { status, stdout, stderr }
 }
 
-/** The streams of the run that goes on; what else this process prints is not of it. */
+/** The input and output of the CLI run in progress; other output of this process is not captured. */
 const streams = new AsyncLocalStorage<{ input: Readable; stdout: string; stderr: string }>()
 let last: Promise<unknown> = Promise.resolve()
 
@@ -62,8 +62,8 @@ function divert(): void {
 divert()
 
 /**
- * Runs the CLI in this process, in a folder; one run after the other. Settings of whoever runs the tests do not count. What it
- * prints as JSON must be of its schema.
+ * Runs the CLI in this process with a working folder; runs wait for each other. The user's HOME and environment are
+ * hidden. JSON output must match its schema.
  */
 export function runCli(args: readonly string[], options: RunOptions): Promise<Run> {
   const running = last.then(async () => {
@@ -87,7 +87,7 @@ export function runCli(args: readonly string[], options: RunOptions): Promise<Ru
   return running
 }
 
-/** What a command printed, run in this process: one at a time, without standard input. */
+/** Runs a command in this process and returns what it prints. One at a time; the command has no standard input. */
 export async function runHere(
   t: Test,
   command: (args: string[], environment: Record<string, string>) => Promise<number>,

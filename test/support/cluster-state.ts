@@ -4,7 +4,7 @@ import { isPolicyKind, policyFacts } from '../../src/relations/policy-kinds.ts'
 import { secretFacts } from '../../src/relations/secrets.ts'
 import { ClusterState } from '../../src/state/cluster-state.ts'
 
-/** A view in which every object is known: those given, and no others. */
+/** A cluster state that holds these objects and knows that no others exist. */
 export function stateOf(objects: readonly unknown[]): ClusterState {
   const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: () => true })
   for (const object of objects) {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** The files that the rows name. */
+/** Writes the files that COMMAND_ROWS name. */
 export function writeInputs(folder: string): void {
   writeFileSync(join(folder, 'claims.json'), '{"sub":"alice","groups":["billing-admins"]}')
   for (const [from, to] of [
@@ -16,7 +16,7 @@ export function writeInputs(folder: string): void {
 }
 
 const NO_CLUSTER = /there is no kubeconfig/
-/** Every command with its exit code and its output, in a folder that `writeInputs` has filled. */
+/** Command lines, each with its exit code and a pattern of its output, for a folder that `writeInputs` has filled. */
 export const COMMAND_ROWS: readonly (readonly [args: readonly string[], status: number, said: RegExp])[] = [
   [['--version'], 0, /^\d+\.\d+\.\d+$/m],
   [['--help'], 0, /^Usage: vmcp-admission COMMAND/],
@@ -39,7 +39,7 @@ export const COMMAND_ROWS: readonly (readonly [args: readonly string[], status: 
   [['fix', 'gateway.yaml'], 0, /^0 changes in 0 files$/m],
   [['init', '--provider', 'github', '--release', '0.63'], 0, /^kind: VirtualMCPServer$/m],
   [['lsp', '--help'], 0, /vmcp-admission lsp/],
-  // Its input is empty.
+  // `mcp` ends when its standard input does, and here that is empty.
   [['mcp'], 0, /^$/],
   [['playground', '--write', 'site'], 0, /^site.index\.html$/m],
   [['probe', '--list', 'gateway.yaml'], 0, /not asked: a name for documentation/],

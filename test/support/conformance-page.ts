@@ -3,13 +3,13 @@ import { type Differences, differences, NEWEST, releasesLike } from './conforman
 
 export const PAGE = new URL('../../contributing/conformance.md', import.meta.url)
 
-/** From contributing/ to the pages of users. */
+/** The path from contributing/ to the pages for users. */
 const DOCS = '../docs/'
 
 const NOT_COMPARED =
   'Section 5.2 excludes it; the operator does not compare providers where a backend brings the configuration.'
 
-/** Why we deny what the newest release takes and its operator reconciles, by rule. */
+/** By rule: why the product denies what the newest release accepts and its operator reconciles. */
 const DENIED: Readonly<Record<string, string>> = {
   'hmac-secret-long-enough': 'The server refuses the Secret when it starts; the recording has no Secrets.',
   'redis-acl-username-configured':
@@ -33,7 +33,7 @@ const DENIED: Readonly<Record<string, string>> = {
     'The operator refuses the workload and leaves the configuration valid; we tell it at both.',
 }
 
-/** Why nothing is said of what the operator refuses. */
+/** Why the product has no finding for some refusals of the operator. */
 const SILENT: readonly (readonly [refusal: RegExp, why: string])[] = [
   [
     /CABundle|caBundleRef|CA bundle|authorization ConfigMap|MCPAuthzConfig/,
@@ -50,7 +50,7 @@ const SILENT: readonly (readonly [refusal: RegExp, why: string])[] = [
   ],
 ]
 
-/** Why a CRD demands more than we do while no release is known. */
+/** By field: why a CRD requires more than the product does while no release is known. */
 const OF_RELEASES: readonly (readonly [field: RegExp, why: string])[] = [
   [
     /oidcConfigRef\.(?:audience|name)$/,
@@ -82,7 +82,7 @@ const OF_RELEASES: readonly (readonly [field: RegExp, why: string])[] = [
 const explained = (rows: readonly (readonly [RegExp, string])[], text: string) =>
   rows.find(([pattern]) => pattern.test(text))?.[1]
 
-/** The differences without an explanation: none, or the page is wrong. */
+/** The differences that have no explanation; the page needs one for each. */
 export function unexplained({ denied, refused, missed, operator }: Differences): readonly string[] {
   return [
     ...missed.map((title) => `the CRD refuses it, and we do not although the release is known: ${title}`),
@@ -96,7 +96,7 @@ export function unexplained({ denied, refused, missed, operator }: Differences):
   ]
 }
 
-/** The explanations of differences that have gone. */
+/** The explanations that no longer belong to any difference. */
 export function unusedExplanations({ denied, refused, operator } = differences()): readonly string[] {
   const silent = operator.filter((each) => each.silent.length > 0)
   const unused = (rows: readonly (readonly [RegExp, string])[], all: readonly { readonly what: string }[]) =>
@@ -120,7 +120,7 @@ export function conformancePage(found = differences()): string {
   ])
 }
 
-/** All of the page that does not count objects. */
+/** The parts of the page that do not depend on the number of objects. */
 export const differencesParts = (found: Differences): readonly string[] => [
   '## What the release takes and we deny',
   `Our errors in objects that the CRD of release ${NEWEST} takes and its operator reconciles. The specification decides ([decision 3](../docs/decisions.md#decision-3)).`,

@@ -8,9 +8,9 @@ import { knownReleases } from './releases.ts'
 
 type Json = Record<string, unknown>
 
-/** An object that is judged, and the objects beside it. */
+/** An object to judge, and the other objects of its cluster. */
 export interface World {
-  /** A digest of the content: a recorded verdict stays with its world. */
+  /** A digest of the objects, by which recorded verdicts are found. */
   readonly id: string
   readonly title: string
   readonly object: Json
@@ -21,11 +21,11 @@ const secret = (name: string) => ({ name, key: 'value' })
 const ISSUER = 'https://auth.example.com'
 const RESOURCE = 'https://mcp.example.com/mcp'
 
-/** Every example of every rule, what stands beside it, and objects at each bound of each field. */
+/** The examples of all rules with the objects to which they refer, and objects at the bounds of each field. */
 export function worlds(): readonly World[] {
   const found = new Map<string, World>()
   for (const { title, ...built } of [...exampleWorlds(), ...boundaryWorlds(), ...probeWorlds()]) {
-    // As a request holds it: without the fields that are undefined.
+    // As in a request: JSON has no undefined fields.
     const each = { title, ...(JSON.parse(JSON.stringify(built)) as Pick<World, 'object' | 'others'>) }
     const id = createHash('sha256')
       .update(canonical([each.object, each.others]))
@@ -62,7 +62,7 @@ function exampleWorlds(): Omit<World, 'id'>[] {
   })
 }
 
-/** Rules about an embedded server: the VirtualMCPServer around it is one that releases take. */
+/** Puts an embedded authorization server into a VirtualMCPServer that releases accept otherwise. */
 const gatewayWith = (resource: Json): Json => ({
   ...resource,
   spec: { ...GATEWAY, authServerConfig: (resource.spec as Json).authServerConfig },
@@ -73,7 +73,7 @@ const GATEWAY = {
   incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'tools', audience: RESOURCE, resourceUrl: RESOURCE } },
 }
 
-/** The resource with the audience where releases have it. */
+/** The resource with the audience in `oidcConfigRef`, where releases read it. */
 function runnable(resource: Json): Json {
   const { kind, spec } = resource
   if (!isObject(spec)) return resource
@@ -88,7 +88,7 @@ function runnable(resource: Json): Json {
   }
 }
 
-/** The group, the tokens' configuration and the Secrets that an example leaves out. */
+/** The MCPGroups, MCPOIDCConfigs and Secrets to which the example refers without including them. */
 function besides(object: Json, others: readonly Json[]): Json[] {
   const nameOf = ({ kind, metadata }: Json) => `${kind as string} ${(metadata as Json).name as string}`
   const given = new Set([object, ...others].map(nameOf))
@@ -100,7 +100,7 @@ function besides(object: Json, others: readonly Json[]): Json[] {
   return lacking
 }
 
-/** The objects that an object refers to, so that a verdict is about the object alone. */
+/** The objects to which an object refers, so that its verdict does not depend on missing objects. */
 function beside(object: Json): Json[] {
   const kind = object.kind as string
   const server = (object.spec as Json | undefined)?.authServerConfig as Json | undefined
@@ -116,7 +116,7 @@ function beside(object: Json): Json[] {
   return [...others, ...members, ...secretsOf([object, ...members])]
 }
 
-/** Backends of the group of a VirtualMCPServer: one for each key of `backends`, and another one. */
+/** The members of a VirtualMCPServer's group: one for each key of `backends`, and one more. */
 function membersOf({ kind, spec }: Json): Json[] {
   if (kind !== 'VirtualMCPServer') return []
   const { groupRef, outgoingAuth } = (spec ?? {}) as {
@@ -148,7 +148,7 @@ const resourceOf = (kind: string, name: string, spec: unknown): Json => ({
   spec,
 })
 
-/** A Secret for each reference to a key of one. */
+/** The Secrets with all keys to which the objects refer. */
 function secretsOf(objects: readonly unknown[]): Json[] {
   const keys = new Map<string, Set<string>>()
   const visit = (value: unknown): void => {
@@ -176,7 +176,7 @@ function secretsOf(objects: readonly unknown[]): Json[] {
     }))
 }
 
-/** One object of each shape with every field of the specification that can stand beside the others. */
+/** Objects with every field of the specification, except fields that exclude each other. */
 const BASES: readonly (readonly [kind: string, spec: Json])[] = [
   ['MCPGroup', { description: 'tools' }],
   ['MCPExternalAuthConfig', { type: 'unauthenticated' }],
@@ -308,7 +308,7 @@ const BASES: readonly (readonly [kind: string, spec: Json])[] = [
   ],
 ]
 
-/** An embedded authorization server with a provider of each type. */
+/** An embedded authorization server that has a provider of each type. */
 function server(): Json {
   return {
     issuer: ISSUER,
@@ -413,7 +413,10 @@ const SPIFFE = {
   },
 }
 
-/** Settings of an embedded authorization server that the specification does not have, and values that releases refuse late. */
+/**
+ * Paths and values in an embedded authorization server: settings that the specification lacks, and values that the CRDs
+ * accept but the operator refuses.
+ */
 const SERVER_PROBES: readonly (readonly [at: string, ...values: readonly unknown[]])[] = [
   ['issuer', 'http://auth.example.com', 'http://localhost:8080', 'https://auth.example.com:99999'],
   ['insecureAllowHTTP', true],
@@ -732,7 +735,7 @@ const SERVER_PROBES: readonly (readonly [at: string, ...values: readonly unknown
   ['upstreamProviders.0.name', 'default', 'synthetic', 'a'],
 ]
 
-/** The same of a whole VirtualMCPServer, and of the other kinds. */
+/** Paths and values, as in SERVER_PROBES, of whole VirtualMCPServers and of the other kinds. */
 const PROBES: readonly (readonly [
   base: readonly [string, Json],
   at: string,
@@ -908,7 +911,10 @@ function probeWorlds(): Omit<World, 'id'>[] {
   )
 }
 
-/** A value with the value at a place changed, or with fields of it taken over; undefined takes a field away. */
+/**
+ * The value with `to` at a path. If `merges`, the fields of `to` are added to the object there; undefined removes a
+ * field.
+ */
 function changed(value: unknown, [key, ...rest]: readonly string[], to: unknown, merges: boolean): unknown {
   if (key === undefined) return merges ? withoutUndefined({ ...(value as Json), ...(to as Json) }) : to
   if (Array.isArray(value)) return value.with(Number(key), changed(value[Number(key)], rest, to, merges))
@@ -918,7 +924,10 @@ function changed(value: unknown, [key, ...rest]: readonly string[], to: unknown,
 const withoutUndefined = (value: Json): Json =>
   Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined))
 
-/** Each base, and each base with one field absent, empty, at a bound of the newest release and just beyond it. */
+/**
+ * The objects of BASES, and each of them with one field absent, empty, at a bound of the newest release or just beyond
+ * it.
+ */
 function boundaryWorlds(): Omit<World, 'id'>[] {
   const newest = knownReleases().at(-1)
   return BASES.flatMap(([kind, spec]) => {
@@ -940,7 +949,7 @@ interface Variant {
   readonly value: unknown
 }
 
-/** A value with one thing in it changed. */
+/** The variants of a value that differ from it in one place. */
 function* variantsOf(value: unknown, schema: ReleaseSchema, path: string): Generator<Variant> {
   for (const [what, other] of boundsOf(value, schema)) yield { what: `${path} ${what}`, value: other }
   if (Array.isArray(value)) {
@@ -1007,7 +1016,10 @@ function* boundsOf(value: unknown, schema: ReleaseSchema): Generator<readonly [s
   }
 }
 
-/** Another item of a list, of which names may have to differ. */
+/**
+ * The item at index `i` of a list that repeats an item: later ones get other names, because names may have to be
+ * unique.
+ */
 function distinct(item: unknown, i: number): unknown {
   if (typeof item === 'string') return i === 0 ? item : `${item}-${i}`
   return isObject(item) && typeof item.name === 'string' && i > 0

@@ -9,16 +9,19 @@ import type { Release } from '../../src/release/release.ts'
 import { type KnownRelease, knownReleases } from './releases.ts'
 import { fileOf, judgeOf } from './review.ts'
 
-/** Every known release, those with the same CRDs together, the oldest first. */
+/** The known releases in groups with equal CRDs, oldest first. */
 const SAME_CRDS = [...Map.groupBy(knownReleases(), ({ schemas }) => JSON.stringify(schemas)).values()]
 
-/** The newest of those with the same CRDs, or some of these: each takes ten seconds at a real API server. */
+/**
+ * The newest release of each group with equal CRDs, or only the given ones: a real API server takes ten seconds for
+ * each.
+ */
 export const comparedReleases = (some?: readonly string[]): readonly KnownRelease[] =>
   SAME_CRDS.flatMap((same) => same.slice(-1)).filter(
     ({ version }) => some === undefined || some.includes(minorOf(version)),
   )
 
-/** The releases for which one of the compared ones stands: `0.34 to 0.36`. */
+/** The range of releases with the same CRDs as the given one, as text: `0.34 to 0.36`. */
 export function releasesLike(minor: string): string {
   const same = SAME_CRDS.map((each) => each.map(({ version }) => minorOf(version)))
   const [first = minor] = same.find((each) => each.at(-1) === minor) ?? []
@@ -27,7 +30,10 @@ export function releasesLike(minor: string): string {
 
 export const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.')
 
-/** The recorded verdicts, a line a world: the releases whose CRDs refuse it; why the operator of the newest does. */
+/**
+ * The recorded verdicts, one line for each object: which releases' CRDs refuse it, and why the newest operator refuses
+ * it.
+ */
 export const RECORDED = {
   crds: new URL('../golden/conformance/crds.jsonl', import.meta.url),
   operator: new URL('../golden/conformance/operator.jsonl', import.meta.url),
@@ -42,7 +48,7 @@ const recorded = <T extends { readonly id: string }>(file: URL): Map<string, T> 
       .map((row) => [row.id, row]),
   )
 
-/** The releases whose CRDs refuse each world. */
+/** By id of an object: the releases whose CRDs refuse the object. */
 export const recordedRefusals = (): ReadonlyMap<string, readonly string[]> =>
   new Map(
     [...recorded<{ id: string; refusedBy: string[] }>(RECORDED.crds)].map(([id, { refusedBy }]) => [
@@ -51,22 +57,22 @@ export const recordedRefusals = (): ReadonlyMap<string, readonly string[]> =>
     ]),
   )
 
-/** What we say of a world: the ids of errors and of warnings, each once. */
+/** The ids of the errors and warnings that the product reports for an object. */
 interface Ours {
   readonly errors: readonly string[]
   readonly warnings: readonly string[]
 }
 
-/** A world with every verdict on it; the key of `known` is a release. */
+/** An object with all verdicts on it; the keys of `known` are releases. */
 interface Judged extends World {
   readonly refusedBy: readonly string[]
   readonly known: ReadonlyMap<string, Ours>
   readonly unknown: Ours
-  /** Undefined where the CRD refuses it. */
+  /** Why the operator refuses the object; undefined when the CRD already refuses it. */
   readonly operator: readonly string[] | undefined
 }
 
-/** Every world that was recorded, with our verdicts of now. */
+/** The objects with recorded verdicts, each with the current verdicts of the product. */
 function judgedWorlds(releases: readonly KnownRelease[]): readonly Judged[] {
   const crds = recordedRefusals()
   const operator = recorded<{ id: string; refusals: string[] }>(RECORDED.operator)
@@ -91,7 +97,7 @@ export const NEWEST = minorOf(comparedReleases().at(-1)?.version ?? '')
 
 const releases = new Map<string, Release>()
 
-/** The release as `--release` gives it: one object for all worlds. */
+/** The release as `--release` would load it; one instance for all objects, because it is slow to make. */
 function releaseOf({ version, schemas }: KnownRelease): Release {
   const made = releases.get(version) ?? {
     name: `operator release ${minorOf(version)}`,
@@ -102,7 +108,7 @@ function releaseOf({ version, schemas }: KnownRelease): Release {
   return made
 }
 
-/** As `check` judges the world. */
+/** Judges the object as `check` does. */
 function judgeIn({ object, others }: World): (known: KnownRelease | undefined) => Ours {
   const state = stateOf([object, ...others], READING)
   const ids = (findings: readonly Finding[]) => [...new Set(findings.map(({ id }) => id))].toSorted()
@@ -115,16 +121,16 @@ function judgeIn({ object, others }: World): (known: KnownRelease | undefined) =
 
 const READING = { group: DEFAULT_API_GROUP, namespace: 'default', strict: true }
 
-/** The differences by field or rule, each with its number of objects. */
+/** The differences between the product and the operator, by field or rule, with the number of objects. */
 export interface Differences {
   readonly counts: readonly Counts[]
-  /** Our errors in objects that the CRD and the operator of the newest release take, by rule. */
+  /** Objects with an error of the product that the CRD and the operator of the newest release accept, by rule. */
   readonly denied: readonly Denied[]
-  /** What a CRD refuses, and we do not while no release is known, by field. */
+  /** Objects that the newest CRD refuses without an error of the product while no release is known, by field. */
   readonly refused: readonly Group[]
-  /** Refused by a CRD, without an error from us although the release is known. */
+  /** Objects that a CRD refuses without an error of the product although the release is known. */
   readonly missed: readonly string[]
-  /** What the operator refuses, by its words. */
+  /** Objects that the operator refuses, by its message. */
   readonly operator: readonly Refusal[]
 }
 
@@ -144,17 +150,17 @@ interface Group {
 }
 
 interface Denied extends Group {
-  /** How many are denied with the release given too. */
+  /** How many of these objects the product denies also when the release is known. */
   readonly known: number
 }
 
 interface Refusal extends Group {
-  /** The ids of the findings that we have there. */
+  /** The ids of the product's findings for these objects. */
   readonly found: readonly string[]
   readonly silent: readonly string[]
 }
 
-/** The differences from these releases, of which the newest is one. */
+/** Compares the product with these releases, which must include the newest one. */
 export function differences(releases = comparedReleases()): Differences {
   const all = judgedWorlds(releases)
   const newest = all.filter(
@@ -205,7 +211,7 @@ function countsOf(release: string, all: readonly Judged[]): Counts {
   }
 }
 
-/** The first thing that the newest CRD refuses in each world where we have no error. */
+/** By field: the objects that the newest CRD refuses there first, and about which the product has no error. */
 function refusedFields(all: readonly Judged[]): Group[] {
   const schemas = comparedReleases().at(-1)?.schemas ?? {}
   const silent = all.filter(
@@ -222,7 +228,7 @@ function refusedFields(all: readonly Judged[]): Group[] {
   }).map(([what, worlds]) => ({ what, worlds: worlds.length }))
 }
 
-/** Both places of an embedded authorization server are one here. */
+/** The path without list indexes; both fields that hold an embedded authorization server count as one. */
 const withoutIndices = (kind: string, path: string) =>
   `${kind} ${path}`
     .replace(/\[\d+\]/g, '[]')
@@ -235,7 +241,7 @@ function grouped(all: readonly Judged[], keysOf: (world: Judged) => readonly str
   return [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** A refusal without names, and without the words that say where the operator noticed it. */
+/** A refusal without names, numbers and the prefixes that say where the operator detected it. */
 const inShort = (text: string): string => {
   const [line = ''] = text.split('\n')
   return line

@@ -3,7 +3,7 @@ import { parse } from 'yaml'
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
-/** Megabytes that a container of the chart may take. */
+/** The memory limit of the chart's container, in megabytes. */
 export function chartMemory(): number {
   const { resources } = parse(read('deploy/helm/vmcp-admission/values.yaml')) as {
     resources: { limits: { memory: string } }
@@ -14,8 +14,8 @@ export function chartMemory(): number {
 }
 
 /**
- * The environment that the Dockerfile sets. The heap's share of the memory limit becomes megabytes, because there is no
- * limit outside a container.
+ * The environment that the Dockerfile sets. The heap size there is a share of the memory limit; here it is in
+ * megabytes, because a process outside a container has no memory limit.
  */
 export function containerEnvironment(): Record<string, string> {
   const [, assignments] = /^ENV ((?:.*\\\n)*.*)$/m.exec(read('Dockerfile')) ?? []

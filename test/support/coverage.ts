@@ -2,13 +2,13 @@ import { globSync, readFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Whole percents of lines and branches, and how many files with code no test file loads. */
+/** Covered lines and branches in whole percent, and the number of files with code that no test file loads. */
 type Figures = readonly [lines: number, branches: number, unloaded: number]
 
 /**
- * The figures of each folder of src/, below which it may not fall. They count what the processes of the test files run, not
- * the servers and commands that these start, nor the tests with an API server or a browser. What depends on time makes a
- * difference of a few branches between runs, so each floor is one below the figure.
+ * The minimum for each folder of src/. Coverage counts what the processes of the test files run; it excludes servers
+ * and commands that tests start, and tests with an API server or a browser. Code that depends on time changes a few
+ * branches between runs, so each minimum is one below the measured figure.
  */
 const FLOORS: Readonly<Record<string, Figures>> = {
   access: [98, 94, 0],
@@ -48,7 +48,7 @@ function percent(files: readonly Counts[], of: keyof Counts): number {
   return sum('total') === 0 ? 100 : Math.floor((100 * sum('covered')) / sum('total'))
 }
 
-/** Whether a file has more than types, which no process loads. */
+/** Whether a file has more than types: no process loads a file that has only types. */
 const hasCode = (path: string): boolean =>
   /^(?:export )?(?:async function|function|const|class|await|if|for)\b/m.test(
     readFileSync(join(ROOT, path), 'utf8'),

@@ -1,4 +1,4 @@
-/** The files of a small workspace, in which all names agree. */
+/** The files of a small workspace in which every reference is found. */
 export const API = 'apiVersion: toolhive.stacklok.dev/v1beta1'
 
 export const GATEWAY = `${API}

@@ -17,10 +17,10 @@ import { readOptions } from '../../src/cli/input/reading.ts'
 import { LanguageServer } from '../../src/cli/lsp/serve.ts'
 import { readFlags } from '../../src/configuration/flags.ts'
 
-/** An editor with a folder of files open: what it is shown, and what it asks. */
+/** An editor that has a folder open and talks to the language server. */
 export interface Editor {
   readonly connection: MessageConnection
-  /** The diagnostics of a file as they were shown last; waits until they satisfy the condition. */
+  /** Waits until the diagnostics of a file satisfy the condition, and returns them. */
   shown(
     name: string,
     isWanted?: (diagnostics: readonly Diagnostic[]) => boolean,
@@ -28,18 +28,18 @@ export interface Editor {
   open(name: string, text: string): Promise<void>
   change(name: string, text: string): Promise<void>
   close(name: string): Promise<void>
-  /** Writes the file, and says so. */
+  /** Writes the file and sends didSave. */
   save(name: string, text: string): Promise<void>
   ask(method: string, name: string, position: Position, more?: object): Promise<unknown>
-  /** The URI of a file in the folder; a name that is a URI stands for itself. */
+  /** The URI of a file in the folder; a name that is already a URI is returned unchanged. */
   uri(name: string): string
-  /** Lets the server judge for up to 500 of its slices, most of which are empty. */
+  /** Lets up to 500 turns of the event loop pass, in which the server judges. */
   rest(): Promise<void>
 }
 
 /**
- * Starts a language server in this process, with these flags of `lsp`, for a folder with the given files, or for these
- * folders in it.
+ * Starts a language server in this process with the flags of `lsp`, for a new folder with these files. `folders` are
+ * the workspace folders in it.
  */
 export async function startEditor(
   t: Test,
@@ -122,7 +122,7 @@ export async function startEditor(
   }
 }
 
-/** A text with one `|`: without it, and where it stood. */
+/** Splits a text with one `|` into the text without it and its position. */
 export function cursorIn(marked: string): { readonly text: string; readonly position: Position } {
   const [before = '', after = ''] = marked.split('|')
   const lines = before.split('\n')

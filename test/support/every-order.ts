@@ -18,14 +18,17 @@ import {
   wrongIn,
 } from './step-pairs.ts'
 
-/** An object that changes, and the versions that can be written; undefined for a deletion. */
+/** An object that changes, with its intermediate versions and its last version; undefined stands for a deletion. */
 interface Changed {
   readonly self: Manifest
   readonly between: readonly (Manifest | undefined)[]
   readonly last: Manifest | undefined
 }
 
-/** A state on the way: what is stored, the objects that have their last version, and those that took one between. */
+/**
+ * A state between the old and the new one: the stored objects, the indexes of those that have their last version, and
+ * of those that got an intermediate version.
+ */
 interface Reached {
   readonly stored: ReadonlyMap<string, Manifest>
   readonly done: ReadonlySet<number>
@@ -33,21 +36,24 @@ interface Reached {
 }
 
 interface Exploring {
-  /** Most objects that take a version between. */
+  /** The most objects that get an intermediate version. */
   readonly between: number
-  /** Whether such a version may also be a deletion, or the object without its configuration. */
+  /** Whether an intermediate version may also be a deletion, or the object without its `externalAuthConfigRef`. */
   readonly interruptions: boolean
   readonly mostStates: number
   readonly settings?: Settings
 }
 
-/** What giving somebody access costs; taking it away costs 1, and what is wrong at the end a hundred times as much. */
+/**
+ * The cost of a state that gives unintended access; a state that takes access away costs 1. In the final state each
+ * costs AT_THE_END times as much.
+ */
 const GIVING = 1_000_000
 const AT_THE_END = 100
 
 /**
- * The cost of the best of all orders of writes from the old state to the new one; undefined where the webhook refuses all of
- * them, `tooMany` where there are more states than the most.
+ * The lowest cost of all orders of writes from the old state to the new one; undefined when the webhook refuses all of
+ * them, `tooMany` when there are more than `mostStates` states.
  */
 function leastCost(pair: StatePair, exploring: Exploring): number | undefined | 'tooMany' {
   const { settings = DEFAULT_SETTINGS, mostStates } = exploring
@@ -115,7 +121,7 @@ function* nextOf(
 const costIn = (wrong: ReturnType<typeof wrongIn>): number =>
   wrong.reduce((sum, { gives }) => sum + (gives ? GIVING : 1), 0)
 
-/** The cost of the steps of a plan, by the same measure. */
+/** The cost of a plan's steps, in the units of `leastCost`. */
 function costOfPlan(pair: StatePair, { steps }: StepsPlan): number {
   const stored = storedState(pair.old)
   const [before, after] = [observe(stored.values()), observe(storedState(pair.new, stored).values())]
@@ -147,7 +153,7 @@ function changedObjects(
     if (self === undefined || textOf(stored && writtenIn(stored)) === textOf(wanted && writtenIn(wanted)))
       return []
     const file = newFiles?.get(key)
-    // An apply of an unchanged file sends nothing, so the file says what /mutate wrote.
+    // `kubectl apply` of an unchanged file sends no request, so the object keeps what /mutate wrote.
     const last = textOf(given?.spec) === textOf(file?.spec) ? namingProvider(wanted) : file
     if (given === undefined || last === undefined) return [{ self, between: [], last }]
     const versions = [
@@ -158,7 +164,7 @@ function changedObjects(
   })
 }
 
-/** The spec, and the annotation of /mutate. */
+/** The parts of an object that a plan changes: the spec, and the annotations that /mutate writes. */
 const writtenIn = ({ spec, metadata }: Manifest): unknown => [
   spec,
   (metadata as { readonly annotations?: unknown }).annotations,
@@ -173,7 +179,7 @@ function namingProvider(object: Manifest | undefined): Manifest | undefined {
 const MOST_CHANGES = 5
 const MOST_STATES = 20_000
 
-/** What a plan says that is not so, compared with every order; `tooMany` where these are too many to try. */
+/** What is wrong with a plan, compared with all orders of its writes; `tooMany` when there are too many to try. */
 function wrongBesideEveryOrder(pair: StatePair, plan: StepsPlan, settings?: Settings): string | undefined {
   const wrong = plan.outcome === 'refused' ? undefined : checkSteps(pair, plan, settings)
   if (wrong !== undefined || plan.outcome === 'order' || plan.outcome === 'nothing') return wrong
@@ -188,7 +194,7 @@ function wrongBesideEveryOrder(pair: StatePair, plan: StepsPlan, settings?: Sett
   const cost = costOfPlan(pair, plan)
   const without = leastCost(pair, { ...exploring, interruptions: false })
   if (without === 'tooMany') return without
-  // An interruption is tried only when the best order gives access to somebody who has it in neither state.
+  // Deletions as intermediate versions count only if every other order gives somebody access that neither state gives.
   const best = (without ?? Infinity) < GIVING ? without : least
   return cost === best ? undefined : `it costs ${cost}, the best order ${best ?? ''}`
 }
@@ -218,7 +224,7 @@ export interface Counts {
   wrong: number
 }
 
-/** Compares plans for random pairs with every order; `report` is told what is wrong. */
+/** Compares the plans for random pairs of states with all orders; calls `report` with each mistake. */
 export function compareWithEveryOrder(count: number, seed: number, report: (text: string) => void): Counts {
   const random = new RandomStates(seed)
   const counts = { order: 0, harm: 0, refused: 0, nothing: 0, contradiction: 0, tooMany: 0, wrong: 0 }

@@ -6,30 +6,33 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 
-/** A request as the tests speak of it. */
+/** A request that the fake received. */
 export interface Asked {
   readonly path: string
   readonly query: URLSearchParams
   readonly headers: IncomingMessage['headers']
-  /** The client's port: the same one means the same connection. */
+  /** The client's port; requests with equal ports used the same connection. */
   readonly port: number | undefined
 }
 
 export type Answer = (response: ServerResponse) => void
 
-/** What the fake says of one kind: each answer serves once, the last one for ever. */
+/** The answers for one plural, in order; the last answer repeats. */
 export interface Script {
   readonly lists: Answer[]
   readonly watches: Answer[]
 }
 
-/** An API server that says what a test wants of one plural, and of all else that it is empty and quiet. */
+/**
+ * An API server that gives scripted answers for one plural; all other lists are empty, and their watches have no
+ * events.
+ */
 export interface FakeApiServer {
   readonly url: string
-  /** A kubeconfig that leads here. */
+  /** The path of a kubeconfig for this server. */
   readonly kubeconfig: string
   readonly folder: string
-  /** All requests that concern the plural, oldest first. */
+  /** The requests for the plural, oldest first. */
   readonly asked: Asked[]
   readonly connections: () => Promise<number>
 }
@@ -91,7 +94,7 @@ export function kubeconfigOf(
   }
 }
 
-/** A page of a list, the last one unless `next` says where it goes on. */
+/** One page of a list; `next` is its continue token, empty on the last page. */
 export const page =
   (items: readonly object[], { version = '1', next = '' } = {}): Answer =>
   (response) =>
@@ -100,17 +103,17 @@ export const page =
 export const json = (status: number, body: unknown) => (response: ServerResponse) =>
   void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 
-/** A refusal with a Kubernetes Status. */
+/** An error answer with a Kubernetes Status. */
 export const refusal = (code: number, message: string): Answer =>
   json(code, { kind: 'Status', code, message })
 
-/** A watch that is accepted, and then nothing. */
+/** Accepts a watch and then sends nothing. */
 export const silence: Answer = (response) => response.writeHead(200).flushHeaders()
 
-/** Not even a head. */
+/** Never answers: it does not even send the response headers. */
 export const nothing: Answer = () => undefined
 
-/** A watch that sends these, and ends in order after so many milliseconds. */
+/** A watch that sends these events and ends normally after `end` milliseconds. */
 export const events =
   (sent: readonly (object | string)[], end = 250): Answer =>
   (response) => {
@@ -121,10 +124,10 @@ export const events =
     setTimeout(() => response.end(), end).unref()
   }
 
-/** A watch in which nothing happens. */
+/** A watch that ends without an event. */
 export const quiet: Answer = events([])
 
-/** The answer, and the request is put into `requests`: its method, URL, content type and body. */
+/** Gives the answer, and adds the method, URL, content type and body of the request to `requests`. */
 export const heard =
   (requests: string[], answer: Answer): Answer =>
   (response) => {

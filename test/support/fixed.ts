@@ -12,17 +12,17 @@ export const JUDGING = {
   release: undefined,
 }
 
-/** The newest release of the operator, which has every place that a fix moves a field to. */
+/** The newest operator release; it has all fields to which `fix` moves a value. */
 export const NEWEST = knownRelease('0.63')
 
 interface Fixing {
   readonly addDefaults?: boolean
-  /** The namespace that the user has named. */
+  /** The namespace that the user gives by a flag. */
   readonly namespace?: string
   readonly release?: Release | undefined
 }
 
-/** A file after `fix`, what was changed, and what is left. */
+/** Runs `fix` on one file: the new text, the titles of the changes, and the findings that are left. */
 export const fixed = (text: string, { addDefaults = false, namespace = '', release }: Fixing = {}) => {
   const judging = { ...JUDGING, release }
   const { texts, changes, left } = fixAll(new Map([['a.yaml', text]]), judging, { addDefaults, namespace })
@@ -32,10 +32,10 @@ export const fixed = (text: string, { addDefaults = false, namespace = '', relea
 export const HEAD =
   'apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPExternalAuthConfig\nmetadata:\n  name: a\n'
 
-/** The source of a scalar, or of what holds others. */
+/** The source text of a scalar, or a list or map of such texts. */
 export type Written = string | readonly Written[] | { readonly [key: string]: Written }
 
-/** A configuration with these members of its server. */
+/** The text of a configuration whose embedded authorization server has these members, written in a style. */
 export function writtenAs(style: string, members: Written): string {
   const isJson = style.startsWith('JSON')
   const [end, unit] = style.endsWith('lines') ? ['\n', '  '] : ['', '']

@@ -9,7 +9,7 @@ import { parseAllDocuments } from 'yaml'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 export const CHART = join(ROOT, 'deploy/helm/vmcp-admission')
 
-/** What helm renders, with the parts that tests look at. */
+/** The fields of a rendered manifest that tests read. */
 export interface Manifest {
   readonly kind: string
   readonly metadata: {
@@ -25,7 +25,7 @@ export interface Manifest {
   readonly spec: Spec
 }
 
-/** The pod of `helm test`. */
+/** The pod that `helm test` starts. */
 export interface TestPod {
   readonly kind: string
   readonly metadata: Manifest['metadata']
@@ -80,7 +80,7 @@ interface Container {
   readonly readinessProbe: Probe
 }
 
-/** The helm in $HELM, among the binaries of the end-to-end tests, or on the PATH. */
+/** The path of helm: $HELM, or in the folder of the end-to-end tests' binaries, or on the PATH. */
 function findHelm(): string | undefined {
   const { HELM, KUBEBUILDER_ASSETS = '', PATH = '' } = process.env
   if (HELM !== undefined && HELM !== '') return HELM
@@ -90,7 +90,7 @@ function findHelm(): string | undefined {
 
 const found = findHelm()
 
-/** Whether there is a helm. Without one what needs it is skipped with one line; in CI that is a failure. */
+/** Whether helm is installed. Otherwise the tests are skipped, and in CI they fail. */
 export function hasHelm(root: Test): boolean {
   if (found !== undefined) return true
   const missing = 'no helm; get it with export HELM=$(test/e2e/binaries/build.sh helm)'
@@ -99,7 +99,7 @@ export function hasHelm(root: Test): boolean {
   return false
 }
 
-/** One run of helm, which never sees the person's settings. */
+/** Runs helm without the settings of the user who runs the tests. */
 export function helm(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
   const env = { PATH: process.env.PATH, HOME: '/nonexistent', ...environment }
   const { status, stdout, stderr } = spawnSync(found ?? 'helm', args, {
@@ -116,12 +116,12 @@ const SKIP_TESTS = ['--skip-tests']
 export const setArguments = (values: object): string[] =>
   Object.entries(values).flatMap(([name, value]) => ['--set-json', `${name}=${JSON.stringify(value)}`])
 
-/** The arguments that render the chart with some values, without what only `helm test` makes. */
+/** The arguments that render the chart with these values, except the pod of `helm test`. */
 export function templateArguments(values: object = {}, release = 'vmcp-admission'): string[] {
   return ['template', release, CHART, '--namespace', 'vmcp-system', ...SKIP_TESTS, ...setArguments(values)]
 }
 
-/** What the chart renders. Throws what helm says when it refuses. */
+/** Renders the chart. Throws the error of helm if it refuses the values. */
 export function rendered(values: object = {}): {
   readonly text: string
   readonly objects: readonly Manifest[]
@@ -129,7 +129,7 @@ export function rendered(values: object = {}): {
   return read(templateArguments(values))
 }
 
-/** What `helm test` makes. */
+/** Renders the objects that only `helm test` creates. */
 export const renderedTest = (values: object = {}) =>
   read([
     ...templateArguments(values).filter((each) => !SKIP_TESTS.includes(each)),
@@ -143,7 +143,7 @@ function read(args: readonly string[]) {
   return { text: stdout, objects: parseAllDocuments(stdout).map((document) => document.toJS() as Manifest) }
 }
 
-/** One run of helm that must succeed, while the rest of this program goes on; answers with its stdout. */
+/** Runs helm asynchronously and returns its stdout; rejects when helm fails. */
 export async function helmMeanwhile(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
@@ -153,7 +153,7 @@ export async function helmMeanwhile(
   return stdout
 }
 
-/** What the chart renders as text, while others are rendered. */
+/** Renders the chart asynchronously, so that several can be rendered at a time. */
 export const rendersTo = (values: object): Promise<string> => helmMeanwhile(templateArguments(values))
 
 export const helmPath = (): string => found ?? 'helm'

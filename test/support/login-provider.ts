@@ -6,27 +6,27 @@ import Provider, { type Configuration } from 'oidc-provider'
 import type { KeyedCertificate } from '../../src/certificates/x509.ts'
 
 export interface ProviderSetup {
-  /** Without it plain http. */
+  /** The certificate; without one the provider serves plain http. */
   readonly tls?: KeyedCertificate
-  /** What it calls itself, by the address at which it is; that address by default. */
+  /** The issuer that the provider claims, given its own URL; by default that URL. */
   readonly issuer?: (url: string) => string
   readonly configuration?: Configuration
-  /** Sets it up further. */
+  /** Customizes the provider before it starts. */
   readonly extend?: (provider: Provider) => void
 }
 
 export interface LoginProvider {
-  /** Without a slash at the end. */
+  /** Has no slash at the end. */
   readonly url: string
   readonly port: number
-  /** Method and path of each request. */
+  /** The method and path of each request. */
   readonly requests: readonly string[]
   /** The headers of each request. */
   readonly headers: readonly (readonly string[])[]
   close(): void
 }
 
-/** Starts a real OpenID Connect provider at a port of localhost. */
+/** Starts a real OpenID Connect provider on a free port of localhost. */
 export async function startProvider({
   tls,
   issuer = (url) => url,

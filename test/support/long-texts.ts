@@ -1,6 +1,6 @@
 /**
- * A program that reads texts of a megabyte, each of which took a pattern that backtracks minutes or hours. It prints a
- * line for each when it is read.
+ * A program that parses texts of a megabyte: a backtracking pattern would need minutes or hours for each. It prints a
+ * line after each text.
  */
 import { TextDocument } from 'vscode-languageserver-textdocument'
 import { parseDouble } from '../../src/cel/evaluate/doubles.ts'

@@ -2,8 +2,8 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 
 /**
- * What a program answers to calls in a folder that `writeInputs` has filled: the errors of gateway.yaml, the role of a caller
- * by aws.yaml, whose matchers are evaluated in a thread of their own, and how many pages of docs it has.
+ * Calls the tools of the MCP server in a folder that `writeInputs` has filled. Returns the errors of gateway.yaml, the
+ * role that aws.yaml gives a caller (its matchers run in a worker thread), and the number of docs pages.
  */
 export async function askOf(
   command: string,

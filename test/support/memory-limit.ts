@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 
-/** A memory cgroup with a limit: the kernel kills a process in it that cannot do with it. */
+/** A memory cgroup with a limit: the kernel kills its processes when they exceed the limit. */
 export interface MemoryLimit {
-  /** Calls `start` in the cgroup: the processes that it spawns before it returns stay there. */
+  /** Calls `start` inside the cgroup: processes that it spawns synchronously stay in the cgroup. */
   enter<T>(start: () => T): T
-  /** Whether the kernel has killed a process in it. */
+  /** Whether the kernel has killed a process of the cgroup. */
   killed(): boolean
   remove(): void
 }
@@ -12,7 +12,7 @@ export interface MemoryLimit {
 interface Files {
   readonly root: string
   readonly limit: string
-  /** The file with a line `oom_kill N`. */
+  /** The file that has a line `oom_kill N`. */
   readonly events: string
 }
 
@@ -21,7 +21,7 @@ const VERSIONS: readonly Files[] = [
   { root: '/sys/fs/cgroup', limit: 'memory.max', events: 'memory.events' },
 ]
 
-/** A cgroup (version 1 or 2) with the limit; undefined where this user may not make one. */
+/** Creates a cgroup (version 1 or 2) with the limit; undefined when the user may not. */
 export function memoryLimit(megabytes: number): MemoryLimit | undefined {
   for (const { root, limit, events } of VERSIONS) {
     const folder = `${root}/vmcp-admission-test-${process.pid}`
@@ -52,7 +52,7 @@ export function memoryLimit(megabytes: number): MemoryLimit | undefined {
   return undefined
 }
 
-/** The folder of the cgroup that this process is in. */
+/** The folder of this process's own cgroup. */
 function ownGroup(root: string): string {
   const lines = readFileSync('/proc/self/cgroup', 'utf8').split('\n')
   const line = lines.find((each) => each.split(':')[1] === (root.endsWith('memory') ? 'memory' : ''))

@@ -2,14 +2,16 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import type { ServingPair } from '../../src/certificates/serving-pair.ts'
 
-/** Writes a pair, and its CA if it has one, as whoever owns the folder does. */
+/** Writes a certificate, its key and its CA, if any, into a folder. */
 export function writePair(folder: string, { certificate, key, ca }: ServingPair): void {
   writeFileSync(join(folder, 'tls.crt'), certificate)
   writeFileSync(join(folder, 'tls.key'), key)
   if (ca !== undefined) writeFileSync(join(folder, 'ca.crt'), ca)
 }
 
-/** Writes a version as kubelet does: a new folder, then one rename of the symlink; the old folder goes. */
+/**
+ * Updates a mounted Secret as kubelet does: writes a new folder, then renames the symlink, and deletes the old folder.
+ */
 export function mountPair(folder: string, version: number, pair: ServingPair): void {
   mkdirSync(join(folder, `..v${version}`))
   writePair(join(folder, `..v${version}`), pair)

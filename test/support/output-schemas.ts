@@ -3,7 +3,7 @@ import { OUTPUT_SCHEMAS } from '../../src/cli/output/schemas.ts'
 
 type OutputName = keyof typeof OUTPUT_SCHEMAS
 
-/** A schema that takes no field that it does not name. */
+/** The schema with `additionalProperties: false` in every object. */
 export const closed = (schema: object): AnySchemaObject =>
   JSON.parse(
     JSON.stringify(schema, (_, value: unknown) =>
@@ -18,7 +18,7 @@ const validators = new Map(
   Object.entries(OUTPUT_SCHEMAS).map(([name, { schema }]) => [name, ajv.compile(closed(schema))]),
 )
 
-/** The schema of what a command prints with `--output json`; undefined for another format, and where nothing is printed. */
+/** The name of the schema for the output of a command; undefined for another format than JSON, and for empty output. */
 function schemaNameOf([command = '', ...args]: readonly string[], stdout: string): OutputName | undefined {
   const isJson = args.includes('--output=json') || args[args.indexOf('--output') + 1] === 'json'
   if (!isJson || stdout === '') return undefined
@@ -27,7 +27,10 @@ function schemaNameOf([command = '', ...args]: readonly string[], stdout: string
   return Object.keys(OUTPUT_SCHEMAS).find((name): name is OutputName => name === command)
 }
 
-/** What of an output is not of its schema, which names every field; undefined where all is. */
+/**
+ * Why the output of a command does not match its schema, which here allows no further fields; undefined when it
+ * matches.
+ */
 export function problemWithOutput(args: readonly string[], stdout: string): string | undefined {
   const name = schemaNameOf(args, stdout)
   const validate = validators.get(name ?? '')
@@ -42,11 +45,11 @@ interface Node {
   readonly required?: readonly string[]
 }
 
-/** The keywords that a reader of an output does not read. */
+/** Keywords that do not affect whether an output is valid. */
 const TEXTS = new Set(['$schema', 'title', 'description'])
 const COMPARED = new Set(['properties', 'items', 'anyOf', 'required'])
 
-/** What a script that reads outputs of the recorded schema would not find in those of the new one. */
+/** The incompatible changes of an output schema: what a script written for the recorded schema would no longer find. */
 export const breaksIn = (recorded: object, now: object): string[] => breaksBelow(recorded, now, '')
 
 function breaksBelow(recorded: Node, now: Node, at: string): string[] {

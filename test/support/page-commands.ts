@@ -1,7 +1,7 @@
-/** A command of a page, as a person copies it: a line with its continuations, or a whole script. */
+/** A command in a docs page as a user would copy it: a line with its continuation lines, or a whole script. */
 export interface PageCommand {
   readonly page: string
-  /** The heading above it. */
+  /** The heading of the section. */
   readonly section: string
   readonly text: string
 }
@@ -10,7 +10,7 @@ const PROGRAMS =
   /^(?:\.\/)?(?:kubectl|helm|npm|npx|docker|podman|git|vmcp-admission|cosign|flux|export|openssl|curl) /
 const BLOCK = /^( *)```(\w*)[^\n]*\n([\s\S]*?)^\1```$|((?:^ {4}.*\S.*\n)+)|^#+ (.+)$/gm
 
-/** The commands in the blocks of code of a page: scripts, lines after a prompt, and indented lines. */
+/** The commands in the code blocks of a page: scripts, lines after a prompt, and indented lines. */
 export function commandsOf(page: string, markdown: string): PageCommand[] {
   let section = ''
   const commands: PageCommand[] = []
@@ -29,13 +29,13 @@ export function commandsOf(page: string, markdown: string): PageCommand[] {
   return commands
 }
 
-/** The lines with their continuations, without what stands behind a command to explain it. */
+/** The commands of a block, with continuation lines joined and trailing explanations removed. */
 const lines = (block: string): string[] =>
   block
     .replaceAll(/ *\\\n\s*/g, ' ')
     .split('\n')
     .map((line) => line.trim().replace(/ {2,}\S.*$| +# .*$/, ''))
 
-/** Whether a command stands for several, such as `check FILE ...`. */
+/** Whether the text is a synopsis with placeholders, such as `check FILE ...`. */
 export const isForm = (text: string): boolean =>
   /\.\.\.|\[|\b[A-Z]{3,}\b/.test(text.replaceAll(/'[^']*'|https?:\S+|\b[A-Z]+=\S+/g, ''))

@@ -15,12 +15,12 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const BUNDLES = join(ROOT, 'node_modules/.cache/bundles')
-/** Milliseconds for which a run that began before a source changed may need its bundle. */
+/** Milliseconds after which a bundle is deleted: a test run that began before a source changed may still use it. */
 const IN_USE = 600_000
-/** What the programs read from the folder above their own. */
+/** The files that a bundled program reads from the parent folder of `dist`. */
 const ABOVE = ['package.json', 'docs']
 
-/** A text that differs once a file among these has another size or time of change. */
+/** A hash that changes when the size or modification time of one of the files does. */
 function stampOf(...paths: readonly string[]): string {
   const hash = createHash('sha256')
   for (const path of paths) {
@@ -46,18 +46,18 @@ function makeBundle(bundle: string): void {
     renameSync(folder, bundle)
   } catch (error) {
     rmSync(folder, { recursive: true })
-    // Otherwise another test file has made it meanwhile.
+    // Another test file may have made the same bundle in the meantime.
     if (!existsSync(bundle)) throw error
   }
   for (const name of outdated) rmSync(join(BUNDLES, name), { recursive: true, force: true })
 }
 
-// When this is loaded, not when a program starts, which may be in a cgroup with little memory.
+// The bundle is made on import: a program may be started in a cgroup with too little memory for bundling.
 const bundle = join(BUNDLES, stampOf('src', 'releases', 'package-lock.json'))
 if (!existsSync(bundle)) makeBundle(bundle)
 
 /**
- * The file of a program as the package has it, bundled from the sources of now: it starts with half the CPU time of
- * `src/…/main.ts`.
+ * The entry file of a program, bundled from the current sources as in the npm package. It needs half the CPU time of
+ * `src/…/main.ts` to start.
  */
 export const programFile = (name: 'cli' | 'server'): string => join(bundle, `dist/${name}/main.js`)

@@ -4,20 +4,20 @@ import { fileURLToPath } from 'node:url'
 
 const pathOf = (page: string) => fileURLToPath(new URL(`../../docs/${page}`, import.meta.url))
 
-/** The PATH of a user: npm puts programs of this repository before it. */
+/** The user's PATH, without the node_modules/.bin folders that npm adds. */
 export const USER_PATH = (process.env.PATH ?? '')
   .split(delimiter)
   .filter((path) => !path.includes('node_modules'))
   .join(delimiter)
 
-/** The YAML of a page of docs below a first line that is this comment. */
+/** The YAML block of a docs page whose first line is the comment `# NAME`, without that line. */
 export function recipe(name: string, page = 'pipelines.md'): string {
   const [, text] = readFileSync(pathOf(page), 'utf8').split(`\`\`\`yaml\n# ${name}\n`)
   if (text === undefined) throw new Error(`docs/${page} has no recipe '${name}'`)
   return text.slice(0, text.indexOf('```'))
 }
 
-/** The commands of a section of docs/pipelines.md that are for a shell. */
+/** The shell commands in a section of docs/pipelines.md. */
 export function shellOf(section: string): string {
   const text =
     readFileSync(pathOf('pipelines.md'), 'utf8').split(`\n## ${section}\n`)[1]?.split('\n## ')[0] ?? ''

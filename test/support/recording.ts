@@ -1,6 +1,6 @@
 type Touch = (path: readonly string[]) => void
 
-/** The same value, which tells the path of every field that is looked at or asked for. */
+/** A proxy of the value that calls `touch` with the path of each field that is read or tested for. */
 export function recording<T extends object>(value: T, touch: Touch, at: readonly string[] = []): T {
   const tell = (field: string | symbol) => {
     if (typeof field === 'string') touch([...at, field])

@@ -4,14 +4,14 @@ import type { ReleaseSchema } from '../../src/release/schema.ts'
 
 const FOLDER = fileURLToPath(new URL('../../releases/', import.meta.url))
 
-/** A file of `releases/`. */
+/** The content of a file in `releases/`. */
 export interface KnownRelease {
   readonly version: string
   readonly source: string
   readonly schemas: Readonly<Record<string, ReleaseSchema>>
 }
 
-/** The releases of `releases/`, the oldest first. */
+/** All files of `releases/`, oldest first. */
 export const knownReleases = (): readonly KnownRelease[] =>
   readdirSync(FOLDER)
     .map((name) => JSON.parse(readFileSync(FOLDER + name, 'utf8')) as KnownRelease)

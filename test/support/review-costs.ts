@@ -1,5 +1,6 @@
-// Prints what reviews cost in figures that are the same on every machine: units of the budget, calls of rules, bytes allocated.
-// Run by node --no-opt --no-sparkplug --single-threaded --min-semi-space-size=512: nothing is compiled or collected meanwhile.
+// Prints the cost of reviews in figures that are the same on every machine: budget units, rule calls, and allocated
+// bytes. Run it with node --no-opt --no-sparkplug --single-threaded --min-semi-space-size=512, so that nothing is
+// optimised or garbage-collected during the measurement.
 import { ATTACKS } from '../../bench/attacks.ts'
 import { mixedReviews, roleMappingReviews } from '../../bench/reviews.ts'
 import { DEFAULT_API_GROUP, kindNamed } from '../../src/kinds/index.ts'
@@ -10,7 +11,7 @@ import { parseBody } from '../../src/server/json.ts'
 import { ClusterState } from '../../src/state/index.ts'
 import { judgeOf, resourceOf } from './review.ts'
 
-/** What a review costs on average, and of its bytes and calls those of each rule. */
+/** The averages per review: budget units, rule calls and allocated bytes, in total and by rule. */
 export interface Costs {
   readonly units: number
   readonly calls: number
@@ -38,7 +39,7 @@ function counted(): void {
   }
 }
 
-/** Bytes that asking for the size of the heap allocates itself. */
+/** The bytes that one measurement of the heap itself allocates. */
 const MEASURING = (() => {
   for (let i = 0; i < 100; i++) allocated()
   const before = allocated()
@@ -55,7 +56,7 @@ function costsOf(bodies: readonly string[]): Costs {
     for (const { submission } of all) units += judge.admit(submission).spent
     return units
   }
-  // What is computed once a process; no review is judged twice, because a cluster seldom sends one twice.
+  // Warms up what is computed once a process. No review is judged twice, because clusters seldom send one twice.
   judgeAll(read(bodies.length === 1 ? bodies : bodies.slice(JUDGED)))
   for (const own of calls.values()) Object.assign(own, { calls: 0, bytes: 0 })
   const before = allocated()
@@ -76,7 +77,9 @@ function costsOf(bodies: readonly string[]): Costs {
   }
 }
 
-/** What it costs to store a gateway of 1.4 MB, of which the state keeps only facts; the list at the start brings such. */
+/**
+ * The cost of storing a VirtualMCPServer of 1.4 MB in the cluster state, which keeps only facts about one that large.
+ */
 function costsOfStoring(): Costs {
   const kind = kindNamed.get('VirtualMCPServer')
   if (kind === undefined) throw new Error('no kind of gateways')

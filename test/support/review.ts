@@ -12,7 +12,7 @@ import type { Release } from '../../src/release/release.ts'
 import type { Resource } from '../../src/rule/resource.ts'
 import { API_VERSION, DEFAULT_API_GROUP, kindNamed } from '../../src/kinds/index.ts'
 
-/** An AdmissionReview v1 as the API server sends it, around one object. */
+/** An AdmissionReview v1 for an object, as the API server sends it. */
 export function reviewOf(object: unknown, request: Record<string, unknown> = {}): Record<string, unknown> {
   const kind = (object as { kind?: string } | null)?.kind ?? 'MCPExternalAuthConfig'
   const resource = kindNamed.get(kind)?.plural ?? 'widgets'
@@ -36,7 +36,7 @@ export function reviewOf(object: unknown, request: Record<string, unknown> = {})
   }
 }
 
-/** A resource of one of our kinds with the given spec. */
+/** A resource of one of the seven kinds with this spec. */
 export function resourceOf(kind: string, spec: unknown, metadata: object = {}): Record<string, unknown> {
   return {
     apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`,
@@ -46,7 +46,10 @@ export function resourceOf(kind: string, spec: unknown, metadata: object = {}): 
   }
 }
 
-/** What `reviewOf` asks of the engine, without the envelope: of `example` in the namespace `default`. */
+/**
+ * The submission that `reviewOf` describes, without the AdmissionReview: an object named `example` in the namespace
+ * `default`.
+ */
 export const submissionOf = (
   kind: string,
   object: unknown,
@@ -65,7 +68,7 @@ export const submissionOf = (
   ...request,
 })
 
-/** What a test knows of the world; the rest is as by default, or not known. */
+/** The state and settings with which a test judges; absent ones have their defaults, or are unknown. */
 interface Known {
   readonly group?: string
   readonly settings?: Partial<Settings>
@@ -89,7 +92,7 @@ export const judgeOf = ({
     defaults: { ...ALL_DEFAULTS, ...defaults },
   })
 
-/** An object of a file with nothing beside it that a command would know: in the namespace `default`, not stored. */
+/** An object of a file in the namespace `default` that is not stored, without further context. */
 export function fileOf(object: unknown, more: Partial<FileObject> = {}): FileObject {
   const { kind = '', metadata } = object as Resource & { readonly kind?: string }
   const known = kindNamed.get(kind)

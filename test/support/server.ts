@@ -6,23 +6,23 @@ import { join } from 'node:path'
 import { COMPILE_CACHE } from './compile-cache.ts'
 import { programFile } from './programs.ts'
 
-/** Our server as a person starts it, on free ports, with certificates in a folder of its own. */
+/** A server process on free ports, with its certificates in a folder of its own. */
 export interface RunningServer {
-  /** Empty for a leader, which answers no reviews. */
+  /** Empty for a server that only holds the Lease, and answers no reviews. */
   readonly url: string
   readonly probeUrl: string
-  /** PEM of the CA in the folder; empty where certificates come from elsewhere. */
+  /** The CA in the folder, in PEM; empty when the certificates come from elsewhere. */
   readonly ca: string
   readonly folder: string
   readonly pid: number | undefined
-  /** Everything it has logged, a line each. */
+  /** The log so far, a JSON object a line. */
   readonly log: () => string
-  /** What it has told the person who started it. */
+  /** The output on stderr so far, such as errors at the start. */
   readonly talk: () => string
-  /** Reads no more of what it writes, as `head` does. */
+  /** Stops reading the output of the process, as `head` does. */
   readonly leave: () => void
   readonly ready: () => Promise<void>
-  /** Sends the signal and answers with the exit code; by then `log` is complete. */
+  /** Sends the signal and resolves to the exit code; `log` is complete by then. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<number | null>
 }
 
@@ -75,10 +75,10 @@ export async function startServer(
   }
 }
 
-/** How long a server may take to start: other work may keep the machine busy. */
+/** Milliseconds that a server may take to start: other tests may keep the machine busy. */
 const STARTS_WITHIN_MS = 60_000
 
-/** Resolves when /readyz says so. */
+/** Resolves when /readyz answers with success. */
 export async function waitUntilReady(probeUrl: string): Promise<void> {
   const signal = AbortSignal.timeout(STARTS_WITHIN_MS)
   while (!(await fetch(`${probeUrl}/readyz`, { signal })).ok)

@@ -47,7 +47,7 @@ const NAMES = ['a', 'b', 'c', 'd'] as const
 const SOME_ROLES = ['reader', 'writer', 'admin'] as const
 const SOME_GROUPS = ['staff', 'admins', 'robots'] as const
 
-/** Pairs of valid states, each of 3 to 12 objects that refer to each other. */
+/** Random pairs of valid cluster states with 3 to 12 objects that refer to each other. */
 export class RandomStates {
   readonly #random: () => number
 
@@ -66,7 +66,10 @@ export class RandomStates {
     }
   }
 
-  /** Two backends exchange configurations that change: mostly no order is without harm. At most five objects change. */
+  /**
+   * A pair in which two backends exchange their configurations, which also change: mostly no order of writes is
+   * harmless. At most five objects change.
+   */
   exchange(namespace = 'default'): StatePair {
     const side = (configs: readonly string[], others: readonly Other[]) =>
       placed(
@@ -117,7 +120,7 @@ export class RandomStates {
     ]
   }
 
-  /** With some objects of the same names made anew, taken away and added. */
+  /** The objects with some replaced by others of the same name, some removed and some added. */
   #edited(objects: readonly Other[]): Other[] {
     const groups = ['tools', 'shop']
     const names = new Set(objects.map(({ kind, metadata }) => `${kind}/${metadata.name}`))
@@ -139,7 +142,10 @@ export class RandomStates {
     return way < 0.15 ? this.#objects() : way < 0.35 ? this.#renamed(old) : this.#edited(old)
   }
 
-  /** With a provider of another name everywhere: what no order of whole objects does without harm. */
+  /**
+   * The objects with an upstream provider renamed everywhere; no order of writes of whole objects does that without
+   * harm.
+   */
   #renamed(objects: readonly Other[]): readonly Other[] {
     const [from, to] = this.#shuffled(PROVIDERS)
     return JSON.parse(JSON.stringify(objects).replaceAll(`"${from ?? ''}"`, `"${to ?? ''}"`)) as Other[]
@@ -284,7 +290,7 @@ function isValid(objects: readonly Manifest[]): boolean {
   return objects.every((object) => errorsIn(object, undefined, object, state).length === 0)
 }
 
-/** What the API server stores of a write, with the defaults of /mutate. */
+/** The object that the API server stores after a write, including the defaults of /mutate. */
 function written(
   object: unknown,
   before: Manifest | undefined,
@@ -299,7 +305,7 @@ function written(
   return withChanges(object as Manifest, judgeOf({ state }).complete(submission))
 }
 
-/** A state as it is stored after all was applied beside all, over what was stored before. */
+/** The stored objects after all of them were applied to the stored state `before`. */
 export function storedState(
   objects: readonly Manifest[],
   before: ReadonlyMap<string, Manifest> = new Map(),
@@ -327,20 +333,20 @@ export function questionOf({ old, new: now }: StatePair, more: Partial<Question>
   }
 }
 
-/** What holds in a state, by the words of the page for who is concerned. */
+/** What backends are sent, how callers log in and which roles they get, by the name of the backend or workload. */
 export interface Observed {
-  /** What backends are sent; those without credentials are left out. */
+  /** The credentials for each backend that gets any. */
   readonly sent: ReadonlyMap<string, { readonly what: string; readonly isMember: boolean }>
-  /** How callers of a server log in: OPEN, IMPOSSIBLE, or the MCPOIDCConfig and the audience. */
+  /** By workload: how its callers log in: OPEN, IMPOSSIBLE, or its MCPOIDCConfig and audience as JSON. */
   readonly logins: ReadonlyMap<string, string>
-  /** The role of each caller in each generation of releases. */
+  /** The role of each caller for each generation of operator releases. */
   readonly roles: ReadonlyMap<string, readonly string[]>
 }
 
 const OPEN = 'open'
 const IMPOSSIBLE = 'impossible'
 
-/** Every subset of the groups that mappings name. */
+/** A caller for each subset of the groups that role mappings name. */
 const CALLERS = Array.from({ length: 2 ** SOME_GROUPS.length }, (_, bits) => ({
   sub: 'ann',
   groups: SOME_GROUPS.filter((_, i) => (bits >> i) % 2 === 1),
@@ -350,7 +356,7 @@ export const textOf = (value: unknown): string => JSON.stringify(sorted(value))
 
 const HOW_FETCHED = /AllowPrivateIP$|^caBundleRef$|^insecureAllowHTTP$|^jwksAuthTokenPath$|^useClusterAuth$/
 
-/** An MCPOIDCConfig without what only says how its issuer is reached. */
+/** The spec of an MCPOIDCConfig without the fields that only say how its issuer is reached. */
 const whoseTokens = (spec: unknown): unknown =>
   JSON.parse(JSON.stringify(spec, (key, value: unknown) => (HOW_FETCHED.test(key) ? undefined : value)))
 
@@ -408,7 +414,7 @@ export function observe(objects: Iterable<Manifest>): Observed {
 
 const memo = new Map<string, readonly string[]>()
 
-/** The role of each caller; empty for none. */
+/** The role of each caller; an empty string when the caller gets none. */
 function rolesIn(config: Manifest): readonly string[] {
   const key = JSON.stringify(config.spec)
   const known = memo.get(key)
@@ -429,7 +435,7 @@ function rolesIn(config: Manifest): readonly string[] {
   return roles
 }
 
-/** What a state on the way does that it must not, and whether it gives somebody something. */
+/** A harm in an intermediate state; `gives` when it gives somebody access, otherwise it takes access away. */
 export interface Wrong {
   readonly text: string
   readonly gives: boolean
@@ -445,7 +451,7 @@ function* wrongSent(here: Observed, old: Observed, now: Observed): Iterable<Wron
       yield { text: `${who} is without credentials`, gives: false }
   for (const [who, { what, isMember }] of here.sent) {
     const sides = [old.sent.get(who)?.what, now.sent.get(who)?.what]
-    // Nothing is behind a key of `backends` without its workload.
+    // A key of `backends` without a workload has no backend that could receive credentials.
     if (sides.includes(what) || (!isMember && sides.includes(undefined))) continue
     yield { text: `${who} is sent other credentials than before and after`, gives: true }
   }
@@ -476,7 +482,7 @@ function* wrongRoles(here: Observed, old: Observed, now: Observed): Iterable<Wro
   }
 }
 
-/** The object as the API server stores the write of a value, or a deletion; or why the webhook refuses it. */
+/** The object that the API server stores for a write (undefined: a deletion), or the refusal of the webhook. */
 export function writeOf(
   value: unknown,
   before: Manifest | undefined,
@@ -493,13 +499,13 @@ export function writeOf(
   return { stored: written(object, before, self, state) }
 }
 
-/** What the plan says that a state on the way gives up. */
+/** The harms that the plan announces for the state after a step. */
 const saidAfter = ({ givenUp }: StepsPlan, step: number): string[] =>
   givenUp
     .filter(({ after, until }) => after <= step && (step < until || after === until))
     .map(({ text }) => text)
 
-/** Judges every step of a plan anew; answers with the first thing that is wrong. */
+/** Verifies every step of a plan; returns the first mistake. */
 export function checkSteps(pair: StatePair, plan: StepsPlan, settings?: Settings): string | undefined {
   const stored = storedState(pair.old)
   const wantedAtEnd = storedState(pair.new, stored)
@@ -542,7 +548,7 @@ const sorted = (value: unknown): unknown =>
         )
       : value
 
-/** The provider that /mutate writes depends on when it is asked. */
+/** The object without the provider that /mutate writes, which depends on the state at the time of the write. */
 const withoutWritten = (object: Manifest | undefined): Manifest | undefined =>
   object === undefined
     ? undefined

@@ -1,10 +1,11 @@
-// Loaded into each process that runs a test file, before the file: node-arg of the configuration of tap.
+// tap loads this file into each test process before the test file (`node-arg` in the tap configuration).
 import { enableCompileCache } from 'node:module'
 import { COMPILE_CACHE } from './compile-cache.ts'
 
 enableCompileCache(COMPILE_CACHE.NODE_COMPILE_CACHE)
 
-// For its coverage tap loads hooks into the programs that tests start: a third of their time. The test files alone are counted.
+// tap measures coverage in the programs that tests start too, which takes a third of their time. Only test files are
+// measured.
 const { listeners } = Reflect.get(globalThis, Symbol.for('process-on-spawn@*:singletonId')) as {
   readonly listeners: unknown[]
 }

@@ -1,4 +1,5 @@
-// An exported name of a type means one thing: lists those that several files of src declare. `npm run names`.
+// Reports exported type names that several files of src declare: each name must have one meaning. Run by `npm run
+// names`.
 import { globSync, readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,7 +7,7 @@ import ts from 'typescript'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Names that two files may declare, each with the reason. */
+/** Names that two files may declare, with the reason. */
 const ALLOWED: ReadonlyMap<string, string> = new Map(
   ['Finding', 'PatchOperation', 'Placeholder', 'Release'].map((name) => [
     name,

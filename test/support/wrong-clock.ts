@@ -1,4 +1,4 @@
-/** Preloaded by a server of the tests: its Date is ahead by as many milliseconds as the file $CLOCK_FILE says. */
+/** Preloaded into servers of the tests: Date is ahead by the milliseconds in the file $CLOCK_FILE. */
 import { readFileSync } from 'node:fs'
 
 const RightDate = Date

@@ -7,7 +7,8 @@ interface Action {
   readonly runs: { readonly steps: readonly object[] }
 }
 
-// actionlint reads workflows only: prints one with the inputs and the steps of a composite action, and uses its outputs.
+// actionlint checks workflows only, so this prints a workflow with the inputs and steps of a composite action, and a
+// step that uses its outputs.
 const { inputs = {}, outputs = {}, runs } = parse(readFileSync(process.argv[2] ?? '', 'utf8')) as Action
 const typed = Object.entries(inputs).map(([name, input]) => [name, { ...input, type: 'string' }])
 const uses = Object.values(outputs).map(({ value }) => ({ run: 'true', env: { VALUE: value } }))

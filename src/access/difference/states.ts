@@ -97,7 +97,7 @@ function comparison(pair: Pair, generation: Generation, settings: Settings): Dif
   if (before === undefined || after === undefined) return compareChoices(old, now, settings)
   if ((before.lacks === undefined) !== (after.lacks === undefined))
     return acrossIssuers([old, before], [now, after], settings)
-  // The same settings need no proof, which matchers that cannot be proved about would not get.
+  // Equal settings grant equal access. No proof is tried, because some matchers cannot be analysed.
   if (pair.old !== undefined && deepEqual(pair.old.settings, pair.new?.settings))
     return { changes: [], more: false, undecided: [] }
   return compareChoices(old, now, {

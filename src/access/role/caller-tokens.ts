@@ -50,7 +50,7 @@ export const UNKNOWN_TOKENS: CallerTokens = {
   tokens: new Map(),
 }
 
-/** The names of the given claims that do not arrive (see `arriving`). */
+/** The names of the claims in `given` that `arriving` has removed, because no caller's token has them. */
 export const leftOutOf = (given: Claims, arrived: Claims): string[] =>
   Object.keys(given).filter((name) => !Object.hasOwn(arrived, name))
 

@@ -75,7 +75,8 @@ export async function checkFiles({
   const { report, scope, release } = flags.cluster
     ? await readAndJudge(documents, judging, flags, environment)
     : judgeAlone(documents, judging)
-  // An exemption may be for what was not judged.
+  // An unused exemption may be for an object that was not judged, so such exemptions are reported only after a whole
+  // run.
   const isAllJudged = report.unread.length === 0 && report.notJudged.length === 0
   const isWhole = coversAll(world.configuration, positionals) && flags.exclude.length === 0 && isAllJudged
   report.notes.push(...exemptions.notes(isWhole ? 'files' : 'some files'))

@@ -1,6 +1,6 @@
 import { visible } from './visible.ts'
 
-const PATIENCE_MS = 2_000
+const QUIET_MS = 2_000
 const EVERY_MS = 200
 
 /** Shows the progress of a long run on a terminal, on one line that is removed at the end. */
@@ -23,13 +23,13 @@ export function progressOn(stream: Stream, quiet: boolean, now = () => performan
     stream.write(`\r\u001b[K${visible(text())}`)
   }
   // The timer prints while the program waits for a cluster or a disk; during a busy loop `tell` prints.
-  const timer = setTimeout(show, PATIENCE_MS)
+  const timer = setTimeout(show, QUIET_MS)
   timer.unref()
   return {
     tell: (next) => {
       text = next
       const time = now()
-      if (time - start >= PATIENCE_MS && time - last >= EVERY_MS) show()
+      if (time - start >= QUIET_MS && time - last >= EVERY_MS) show()
     },
     end: () => {
       clearTimeout(timer)

@@ -238,9 +238,11 @@ const choosing = (named: ObjectName, { spec }: AuthConfig): Related =>
 /** A VirtualMCPServer that uses an MCPExternalAuthConfig. */
 interface User {
   readonly providers: Providers | undefined
-  /** Whether it uses the configuration only because a backend names it, and so chooses no provider. */
+  /**
+   * Whether the VirtualMCPServer uses the configuration only because a backend names it, and so chooses no provider.
+   */
   readonly isDiscovered: boolean
-  /** Its name, unless it is the judged object. */
+  /** The name of the VirtualMCPServer, unless that is the judged object. */
   readonly gateway?: ObjectName
 }
 

@@ -82,7 +82,7 @@ export const subjectProviderChosen = defineRule({
     const decided = new Map<string, ObjectName>()
     const isDiscovered = sourceOf(value) === 'discovered'
     for (const { config, auth: found, at } of configsReached(value, cluster)) {
-      // The operator fills in the first provider for what the VirtualMCPServer names itself.
+      // For configurations that the VirtualMCPServer names itself, the operator chooses its first provider.
       if (isDiscovered && at !== undefined) continue
       if (found === undefined || kept.has(config) || !leavesSubjectProvider(found, cluster.group)) continue
       const written = found.spec?.tokenExchange?.subjectProviderName ?? ''

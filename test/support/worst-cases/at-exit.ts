@@ -1,4 +1,5 @@
-// Loaded into a process before the command: writes what the whole process took, with its own children, when it ends.
+// Preloaded into a command's process: when the process ends, it writes the CPU time and memory of itself and its
+// children to a file.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 process.on('exit', () => {
@@ -7,11 +8,11 @@ process.on('exit', () => {
   const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage()
   let children = 0
   try {
-    // The times of its children in proc(5), in hundredths of a second.
+    // The CPU time of the children in /proc/self/stat, in hundredths of a second (proc(5)).
     const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? []
     children = (Number(fields[13]) + Number(fields[14])) * 10
   } catch {
-    // Not Linux: no child is counted.
+    // Without /proc (not Linux), children are not counted.
   }
   writeFileSync(
     path,

@@ -1,14 +1,17 @@
 import { JUDGEMENT } from '../../../src/engine/rules.ts'
 import type { Result } from './candidate.ts'
 
-/** Most units that the submitted and the stored object spend together. */
+/** The most budget units that judging the submitted and the stored object may spend together. */
 const MOST_UNITS = 2 * JUDGEMENT
-/** Most bytes of memory that a judgement takes beside what the process has. */
+/** The most bytes by which judging an object may raise the memory of the process. */
 const MOST_BYTES = 64e6
-/** Most blocks of code for each unit that is spent, and for each byte of the object and of the stored one: compiling takes 400. */
+/**
+ * The most executed blocks of code for each budget unit spent, and for each byte of the submitted and the stored
+ * object. Compiling a pattern takes 400.
+ */
 export const MOST_BLOCKS = 600
 
-/** Why a candidate is no bounded one; undefined where it is. */
+/** The bound that the result exceeds; undefined when it exceeds none. */
 export function problemOf(result: Result): string | undefined {
   if (result.ended === 'crashed') return `the process ended: ${result.how}`
   if (result.ended === 'killed') return `not answered after ${result.afterMs} ms`

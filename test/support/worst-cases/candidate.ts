@@ -1,7 +1,7 @@
-/** An object that is written and judged, with what is stored before it and beside it. */
+/** An object to judge, with its stored state and the other objects of the namespace. */
 export interface Candidate {
   readonly object: Resource
-  /** The stored object of an update; a creation where there is none. */
+  /** The stored object that an update replaces; undefined for a creation. */
   readonly oldObject?: Resource
   /** Other objects of the namespace. */
   readonly others: readonly Resource[]
@@ -12,35 +12,38 @@ export interface Resource {
   readonly [field: string]: unknown
 }
 
-/** Bytes of JSON of an object that an API server can store: etcd takes requests of 1.5 MiB. */
+/** The largest JSON of an object, in bytes, that an API server can store: etcd accepts requests of 1.5 MiB. */
 export const LARGEST_OBJECT = 1_500_000
 
-/** Bytes of the JSON of an object, in UTF-8; none where there is no object. */
+/** The size of the object's JSON in UTF-8 bytes; 0 when there is no object. */
 export const bytesOf = (object: Resource | undefined): number =>
   object === undefined ? 0 : Buffer.byteLength(JSON.stringify(object))
 
-/** What judging a candidate cost. */
+/**
+ * What judging an object cost. It is judged three times (by /mutate, by /validate, and as a stored object); each figure
+ * is the largest of the three.
+ */
 export interface Cost {
-  /** Units that the judgement spent, the most of its acts; undefined where the engine counts none. */
+  /** Budget units; undefined when none were counted. */
   readonly units?: number
-  /** Milliseconds of CPU of the whole process, of the act that took longest. */
+  /** Milliseconds of CPU of the whole process. */
   readonly cpuMs: number
-  /** Bytes by which the resident memory rose above what it was before, at its peak; undefined where it is not known. */
+  /** Bytes by which the peak of the resident memory exceeded that before; undefined when unknown. */
   readonly peakBytes?: number
-  /** Blocks of code that were executed, without those of the test, where they were counted. */
+  /** Executed blocks of code, without those of the test itself; undefined when they were not counted. */
   readonly blocks?: number
-  /** The function with most of these blocks: `rule/address.ts isInsideCluster`. */
+  /** The function with the most executed blocks: `rule/address.ts isInsideCluster`. */
   readonly hottest?: string
-  /** Findings of the engine, to see that something was judged. */
+  /** The number of findings; 0 shows that nothing was judged. */
   readonly findings: number
-  /** Rules that failed: `id: message`. */
+  /** Rules that threw an error, as `id: message`. */
   readonly failures: readonly string[]
 }
 
-/** How judging a candidate ended. */
+/** How judging an object ended. */
 export type Result =
   | ({ readonly ended: 'answered' } & Cost)
-  /** The process ended by itself: out of memory, or a stack that overflowed. */
+  /** The process crashed, such as out of memory or by a stack overflow. */
   | { readonly ended: 'crashed'; readonly how: string }
-  /** It took longer than the limit. */
+  /** The process was killed at its time limit. */
   | { readonly ended: 'killed'; readonly afterMs: number }

@@ -1,43 +1,43 @@
 import type { Random } from './random.ts'
 
-/** A plan that was tried, with what that cost. */
+/** An input that was tried, with its result and score. A plan is a compact description of the input. */
 export interface Tried<Plan, Result> {
   readonly plan: Plan
   readonly result: Result
   readonly bytes: number
-  /** Where its cost lies: plans of one place compete. */
+  /** The part of the input and the code that cost most; the search keeps the most expensive plan of each place. */
   readonly place: string
   readonly score: number
 }
 
 export interface Judged<Plan, Result> extends Tried<Plan, Result> {
-  /** Which of the tried plans it was. */
+  /** The number of inputs tried up to this one. */
   readonly number: number
 }
 
-/** The plans among which is searched. */
+/** The plans that a search can try. */
 export interface Space<Plan, Result> {
-  /** What a search begins with; the last comes first. */
+  /** Makers of the first plans, which are tried from the last to the first. */
   readonly first: readonly (() => Plan)[]
-  /** What is changed where nothing is known. */
+  /** The plans to change when no place is known whose score is below `enough`. */
   readonly bases: readonly Plan[]
-  /** What is changed now and then, so that no place is forgotten. */
+  /** Plans that are changed instead in a tenth of the cases, so that no part of a resource is neglected. */
   readonly donors: readonly Plan[]
-  /** A higher score is a find: the search goes on elsewhere. */
+  /** A place with a higher score is reported, and its plans are changed no more. */
   readonly enough: number
   readonly change: (plan: Plan) => Plan
-  /** Half of the time the plans of such places are changed, half of the time the others. */
+  /** Divides the places into two halves, which are searched equally often. */
   readonly isOfHalf: (place: string) => boolean
   readonly attempt: (plan: Plan) => Promise<Tried<Plan, Result>>
 }
 
 interface Place<Plan, Result> {
   worst: Judged<Plan, Result>
-  /** The worst for its size. */
+  /** The plan with the highest score per byte. */
   densest: Judged<Plan, Result>
 }
 
-/** Bytes that a plan has anyway: small ones are not compared by the byte. */
+/** The smallest size that `density` divides by, because every input has some fixed bytes. */
 const LEAST_BYTES = 1_000
 
 interface Scored {
@@ -45,15 +45,15 @@ interface Scored {
   readonly bytes: number
 }
 
-/** The worst first; what did not end before all others. */
+/** Sorts by descending score; plans with the score Infinity, which crashed or were killed, come first. */
 const byScore = (a: Scored, b: Scored): number =>
   a.score === b.score ? a.bytes - b.bytes : b.score - a.score
 
 const density = ({ score, bytes }: Scored): number => score / Math.max(bytes, LEAST_BYTES)
 
 /**
- * Looks for the plans that cost most: changes the worst of each place again and again. Two searches with one seed, and a
- * measure that is the same everywhere, try the same plans.
+ * Hill climbing for the most expensive inputs: changes the worst plan of each place again and again. With the same
+ * seed, and a measure that is the same on every machine, it tries the same plans.
  */
 export class Climb<Plan, Result> {
   readonly #random: Random
@@ -63,7 +63,7 @@ export class Climb<Plan, Result> {
   readonly #places = new Map<string, Place<Plan, Result>>()
   #count = 0
 
-  /** `onFind` is told of each place whose score is beyond `space.enough`, once. */
+  /** Calls `onFind` once for each place whose score reaches `space.enough`. */
   constructor(
     random: Random,
     space: Space<Plan, Result>,
@@ -75,17 +75,17 @@ export class Climb<Plan, Result> {
     this.#first = [...space.first]
   }
 
-  /** How many plans were tried. */
+  /** The number of plans tried. */
   get count(): number {
     return this.#count
   }
 
-  /** The worst of each place, the worst first; those that did not end before all others. */
+  /** The worst plan of each place, highest score first. */
   worst(): readonly Judged<Plan, Result>[] {
     return Array.from(this.#places.values(), ({ worst }) => worst).toSorted(byScore)
   }
 
-  /** Tries plans until it is over: those of the beginning and changed ones in turn. */
+  /** Tries plans until `isOver`: alternately one of the first plans and a changed plan. */
   async run(isOver: () => boolean): Promise<void> {
     while (!isOver()) {
       const next = this.#first.pop()
@@ -106,7 +106,7 @@ export class Climb<Plan, Result> {
     )
     if (open.length === 0) return this.#random.pick(bases)
     const best = open.toSorted((a, b) => byScore(a.worst, b.worst))
-    // Half of the time one of the worst places, the worse the likelier.
+    // One half of the choices prefers places with a high score; the other treats all alike.
     const place = this.#random.chance(0.5)
       ? best[Math.min(this.#random.size(best.length), best.length) - 1]
       : this.#random.pick(best)

@@ -1,4 +1,6 @@
-/** Runs of the command as plans: its arguments, the old and the new tree, and the messages of an editor. */
+/**
+ * Compact descriptions of runs of the CLI: arguments, the old and the new folder of files, and messages of an editor.
+ */
 
 import { COMMANDS } from '../../../src/cli/commands.ts'
 import type { Plan } from './genes.ts'
@@ -6,7 +8,7 @@ import type { Random } from './random.ts'
 import { mutateText, renderText, type Text } from './texts.ts'
 import { describeTree, mutateTree, render, resourceTree, SAMPLES, type Tree, type TreePlan } from './trees.ts'
 
-/** What an editor asks or tells about a file of the new tree. */
+/** A request or notification of an editor about a file of the new folder. */
 export interface Message {
   readonly ask:
     | 'open'
@@ -18,7 +20,7 @@ export interface Message {
     | 'references'
     | 'definition'
     | 'rename'
-  /** Which file, and where in its lines: from 0 to 1. */
+  /** The number of the file, and the relative position in its lines, from 0 to 1. */
   readonly file: number
   readonly at: number
   readonly text: Text
@@ -26,24 +28,24 @@ export interface Message {
 }
 
 export interface CommandPlan {
-  /** An entry of LINES. */
+  /** A key of LINES. */
   readonly line: string
   readonly tree: TreePlan
-  /** The old tree where it is another than the new one with its stored objects. */
+  /** The old folder; if undefined, the new one with its resources in their stored states. */
   readonly old?: TreePlan
-  /** The argument of `explain`, the claims of `role` and `access`. */
+  /** The argument of `explain`, or the claims for `role` and `access`. */
   readonly text: Text
   readonly messages: readonly Message[]
 }
 
-/** A run: the files of a folder, and what is run in it. */
+/** A run of the CLI: its arguments, and the files of its folder. */
 export interface Run {
   readonly args: readonly string[]
   readonly files: Tree
   readonly bytes: number
-  /** Line ends, colons, commas and brackets in the files. */
+  /** The number of line ends, colons, commas and brackets in the files. */
   readonly marks: number
-  /** How often all files are read: once, and for each message of an editor. */
+  /** How often the files are read: once, and again for each message of an editor. */
   readonly rounds: number
   readonly messages: readonly (Omit<Message, 'text' | 'file'> & {
     readonly file: string
@@ -51,7 +53,7 @@ export interface Run {
   })[]
 }
 
-/** The arguments after which a command reads a stranger's tree, which is in `new/`, and its old state in `old/`. */
+/** The arguments with which each command reads the folder `new/`, and `old/` with the old state. */
 const ARGUMENTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   check: [
     ['new'],
@@ -77,10 +79,10 @@ const ARGUMENTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   lsp: [['--stdio']],
 }
 
-/** The commands that read no tree: they ask a cluster, serve a page, or call the others. */
+/** The commands that read no files of the user: they ask a cluster, serve a page, or call other commands. */
 export const WITHOUT_TREE = ['audit', 'doctor', 'uninstall', 'playground', 'mcp', 'init']
 
-/** Each command with each of its outputs, by what it is called with. */
+/** The arguments of each command with each output format, by the command line. */
 export const LINES: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries(ARGUMENTS).flatMap(([name, ways]) =>
     outputsOf(name).flatMap((output) =>
@@ -92,7 +94,7 @@ export const LINES: ReadonlyMap<string, readonly string[]> = new Map(
   ),
 )
 
-/** `--output X` for each; once nothing for a command that has one output. */
+/** The arguments `--output X` for each format of the command; one empty list for a command without that flag. */
 export function outputsOf(name: string): string[][] {
   const { output } = (COMMANDS.get(name)?.flags ?? {}) as { output?: { argument?: string } }
   return (output?.argument?.split('|') ?? []).map((each) => ['--output', each]).concat(output ? [] : [[]])
@@ -115,7 +117,7 @@ const ASKS = [
   'rename',
 ] as const
 
-/** Each way with each tree that is nothing but many of one thing, and with resources. */
+/** Plans for the command lines with each of SAMPLES and with files of resources. */
 export function firstPlans(random: Random, resources: readonly Plan[]): CommandPlan[] {
   const trees = [
     ...SAMPLES,
@@ -180,7 +182,7 @@ export function mutateCommand(
   }
 }
 
-/** Longest argument that Linux takes (MAX_ARG_STRLEN), and longest text of an editor. */
+/** The longest argument that Linux accepts (MAX_ARG_STRLEN), and the longest text that the editor inserts. */
 const LONGEST_TEXT = 100_000
 
 export function runOf({ line, tree, old, text, messages }: CommandPlan): Run {
@@ -207,7 +209,10 @@ export function runOf({ line, tree, old, text, messages }: CommandPlan): Run {
   }
 }
 
-/** An audit log in which the objects of a text, one a line, were created; other lines stand in it as they are. */
+/**
+ * An audit log with an event for the creation of each object in the text, one a line; lines without an object are
+ * copied.
+ */
 const logOf = (lines: string): string =>
   lines
     .split('\n')
@@ -219,7 +224,7 @@ const logOf = (lines: string): string =>
     })
     .join('\n')
 
-/** What is run on what, for people. */
+/** The command line and its files as text for people. */
 export function describeCommand({ line, tree, old, messages }: CommandPlan): string {
   const asks = messages.map(({ ask, times }) => (times > 1 ? `${times} × ${ask}` : ask)).join(', ')
   return [`\`${line}\``, describeTree(tree), old && `before: ${describeTree(old)}`, asks]

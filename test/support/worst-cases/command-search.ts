@@ -12,8 +12,8 @@ import type { RunResult } from './running.ts'
 import { examplePlans } from './search.ts'
 
 /**
- * What a run may take: for its start, for each byte, and for each line end, colon, comma and bracket of its files. An editor
- * has the CPU of a run for each message.
+ * The bounds of a run: a fixed amount, an amount for each byte, and one for each line end, colon, comma and bracket in
+ * its files. A language server may use the CPU for reading the files again at each message.
  */
 const BOUNDS = {
   /** Milliseconds of CPU. */
@@ -22,7 +22,7 @@ const BOUNDS = {
   memory: { start: 500e6, byte: 30, mark: 1_800 },
 } as const
 
-/** What the search climbs towards: the part of its bound that a run takes, so that small and large trees compete. */
+/** The score of a run: the share of its bound that it uses, so that small and large folders are comparable. */
 export const RUN_MEASURES = {
   cpu: ({ cpuMs }: Answered, run: Size) => cpuMs / boundOf('cpu', run),
   memory: ({ maxBytes }: Answered, run: Size) => maxBytes / boundOf('memory', run),
@@ -38,7 +38,7 @@ function boundOf(what: keyof typeof BOUNDS, { bytes, marks, rounds }: Size): num
   return start + rounds * once
 }
 
-/** Why a run is no bounded one; undefined where it is. */
+/** The bound that the run exceeds; undefined when it exceeds none. */
 export function problemOfRun(result: RunResult, run: Size): string | undefined {
   if (result.ended === 'crashed') return `the process ended: ${result.how}`
   if (result.ended === 'killed') return `not ended after ${result.afterMs} ms of CPU`
@@ -50,7 +50,7 @@ export function problemOfRun(result: RunResult, run: Size): string | undefined {
 
 export type JudgedRun = Judged<CommandPlan, RunResult>
 
-/** Looks for the trees and the messages of an editor on which a command takes most. */
+/** Searches for the files and editor messages with which a command takes most. */
 export class CommandSearch extends Climb<CommandPlan, RunResult> {
   constructor(
     seed: number,
@@ -85,7 +85,7 @@ export class CommandSearch extends Climb<CommandPlan, RunResult> {
   }
 }
 
-/** The command with its output, and what the tree is made of most. */
+/** The command, its output format, and the first kind of content in its files. */
 const placeOf = ({ line, tree }: CommandPlan): string => {
   const [name = ''] = line.split(' ')
   const output = /--output (\w+)/.exec(line)?.[1] ?? ''

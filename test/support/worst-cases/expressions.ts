@@ -1,19 +1,19 @@
-/** CEL expressions of every operator, macro and function, nested, widened and mixed. */
+/** Random CEL expressions: every operator, macro and function, nested, repeated and combined. */
 
 import { overloads, type Overload } from '../../../src/cel/declarations.ts'
 import type { Type } from '../../../src/cel/types.ts'
 import type { Random } from './random.ts'
 import { ITEM, mutateText, type Place, renderText, ROUND, type Text, textOf } from './texts.ts'
 
-/** What an expression gives: a type of CEL, or a text that a function reads as a pattern or a time zone. */
+/** The type of an expression: a CEL type, or a string that a function reads as a pattern or time zone. */
 type Sort = Type['kind'] | 'pattern' | 'zone'
 
-/** How a call is written, with `□` for each argument. */
+/** The syntax of a call, with `□` for each argument. */
 interface Form {
   readonly sort: Sort
   readonly text: string
   readonly holes: readonly Sort[]
-  /** The variable that is bound in the last argument. */
+  /** The variable that the macro binds for its last argument. */
   readonly binds?: string
 }
 
@@ -27,7 +27,7 @@ export type Expression =
   | Call
   | { readonly is: 'leaf'; readonly sort: Sort; readonly text: string }
   | { readonly is: 'literal'; readonly sort: Sort; readonly text: Text; readonly quote: string }
-  /** A call in a call in a call, at the argument `hole`. */
+  /** A call nested in itself `depth` times, at the argument with index `hole`. */
   | {
       readonly is: 'nest'
       readonly layer: Call
@@ -35,7 +35,7 @@ export type Expression =
       readonly depth: number
       readonly base: Expression
     }
-  /** Parts in a row: of a list, of a map, or between operators. */
+  /** A part repeated in a row: the items of a list or map, or operands. */
   | {
       readonly is: 'row'
       readonly sort: Sort
@@ -61,7 +61,7 @@ const ANY: readonly Sort[] = [
 ]
 const VARIABLES = ['u', 'v', 'w']
 
-/** The forms of a signature; a type parameter of it is `dyn`, which every type fits, and here every sort in turn. */
+/** The forms of a signature. A type parameter becomes `dyn`, and in further forms each concrete type. */
 function formsOf({ name, method, args, result }: Overload): Form[] {
   const isGeneric = [...args, result].some(({ kind }) => kind === 'parameter')
   return (isGeneric ? ANY : (['dyn'] as const)).map((any) => {
@@ -106,7 +106,7 @@ const FORMS: readonly Form[] = [
   { sort: 'dyn', text: '□.f', holes: ['dyn'] },
   { sort: 'dyn', text: `□.f${ROUND}`, holes: ['dyn'] },
 ]
-/** The sorts of which a long text is made. */
+/** The types whose values are written as a quoted text. */
 const TEXTS: ReadonlySet<Sort> = new Set(['string', 'bytes', 'pattern', 'zone'])
 const TEXT_FORMS = overloads
   .filter(({ name, args }) => !name.startsWith('@') && args.some(({ kind }) => TEXTS.has(kind)))
@@ -141,7 +141,7 @@ const LEAVES: Readonly<Partial<Record<Sort, readonly string[]>>> = {
   [SPAN]: ['duration("1h")', `duration("${ROUND}s")`],
 }
 
-/** What patterns are made of: each repetition, class, group and anchor of RE2. */
+/** The units of random patterns: each repetition, class, group and anchor of RE2. */
 const PATTERN_UNITS: readonly string[] = [
   ...[
     'a',
@@ -185,7 +185,7 @@ const PATTERN_UNITS: readonly string[] = [
   ],
 ]
 
-/** What the texts of literals are made of. */
+/** The units of random string literals. */
 const LITERAL_UNITS: readonly string[] = [
   ...[
     'a',
@@ -232,11 +232,11 @@ const leafOf = (sort: Sort, random: Random): Expression => {
   return { is: 'leaf', sort, text: random.pick(own ?? LEAVES.dyn ?? []) }
 }
 
-/** Longer than a matcher: it is cut where a matcher ends. */
+/** The repetitions of a unit: more than a matcher may be long; the text is then cut. */
 const LONG = 10_000
-/** Characters of a text that has room for another behind it. */
+/** The length of a text, in characters, that leaves room for another one in the same matcher. */
 const ENDED = 8_000
-/** Behind a text that would be right without it: what backtracks tries again from every character before. */
+/** The end of a text that makes it invalid, so that a backtracking pattern tries again from each character. */
 const LAST = { text: '!', times: 1 }
 const CONSTANTS: Readonly<Partial<Record<Sort, string>>> = {
   string: '"a"',
@@ -247,8 +247,8 @@ const CONSTANTS: Readonly<Partial<Record<Sort, string>>> = {
 const unitsOf = (sort: Sort) => (sort === 'pattern' ? PATTERN_UNITS : LITERAL_UNITS)
 
 /**
- * Each function that takes a text, at each argument with a long one of each unit, and short constants beside it: calls that
- * are evaluated, with nothing in them that spends the budget before the function does.
+ * Calls of each function that takes a text, with a long text of each unit in one argument and short constants in the
+ * others. Such a call is evaluated, and no other part of the expression spends the budget first.
  */
 export function* longCalls(): Iterable<Expression> {
   const asBool = FORMS.find(({ text }) => text === '(□ == □)')
@@ -258,7 +258,7 @@ export function* longCalls(): Iterable<Expression> {
     for (const [at, sort] of form.holes.entries()) {
       if (!TEXTS.has(sort)) continue
       for (const unit of unitsOf(sort)) {
-        // A pattern is compiled whatever ends it.
+        // A pattern needs no LAST: it is compiled, not matched.
         const text: Text =
           sort === 'pattern'
             ? [{ text: unit, times: LONG }]
@@ -281,7 +281,7 @@ function callOf(sort: Sort, random: Random, depth: number): Call | undefined {
   return { is: 'call', form, args: form.holes.map((hole) => expressionOf(hole, random, depth - 1)) }
 }
 
-/** An expression of the sort, of so many levels that are not repeated. */
+/** A random expression of the type with at most `depth` levels. */
 export function expressionOf(sort: Sort, random: Random, depth = 3): Expression {
   if (depth <= 0 || random.chance(0.1)) return leafOf(sort, random)
   const call = callOf(sort, random, depth)
@@ -290,7 +290,7 @@ export function expressionOf(sort: Sort, random: Random, depth = 3): Expression 
   return random.chance(0.15) ? widened(sort, call, random) : call
 }
 
-/** The call in itself, at an argument that takes what it gives. */
+/** The call nested in itself, at an argument that accepts the type of its result; undefined when there is none. */
 function nested(layer: Call, random: Random): Expression | undefined {
   const { holes, sort } = layer.form
   const fitting = holes.flatMap((hole, i) => (hole === sort || hole === 'dyn' || sort === 'dyn' ? [i] : []))
@@ -318,7 +318,7 @@ const sortOf = (expression: Expression): Sort =>
 
 interface Room extends Place {
   readonly scope: ReadonlySet<string>
-  /** UTF-16 code units that it may take. */
+  /** The most UTF-16 code units of the rendered text. */
   readonly room: number
 }
 
@@ -373,14 +373,14 @@ function filledIn(
     const last = i === args.length - 1
     const arg = args[i]
     const scope = binds !== undefined && last ? new Set([...at.scope, binds]) : at.scope
-    // What one argument leaves is for those behind it.
+    // An argument may use the room that earlier arguments have left.
     const text = arg === undefined ? '' : argument(arg, { ...at, scope, room: room / (args.length - i) }, i++)
     room = Math.max(0, room - text.length)
     return text
   })
 }
 
-/** The expression as CEL, with as many levels and parts as fit into so many code units. */
+/** Renders the expression as CEL, with as many levels and repetitions as fit into `longest` bytes. */
 export function renderExpression(expression: Expression, place: Place, longest: number): string {
   for (let room = longest; room > longest / 64; room /= 2) {
     const text = written(expression, { ...place, scope: new Set(), room })
@@ -404,7 +404,7 @@ const partsOf = (expression: Expression): readonly Expression[] => {
 
 const within = (expression: Expression): Expression[] => [expression, ...partsOf(expression).flatMap(within)]
 
-/** The expression with `change` made to one part, chosen by its number in the order of `within`. */
+/** The expression with one part changed: the one at index `number` in `within(expression)`. */
 function changedWithin(
   expression: Expression,
   number: number,
@@ -436,10 +436,10 @@ function changedWithin(
   }
 }
 
-/** Characters from which on a text is long. */
+/** The length in characters above which a text counts as long. */
 const LONG_TEXT = 1_000
 
-/** How the call is written that has a long text for an argument; empty where there is none. */
+/** The form of the first call that has a long text as an argument; empty when there is none. */
 export function callOfLongText(expression: Expression): string {
   const call = within(expression).find((part) => part.is === 'call' && part.args.some(isLongText))
   return call?.is === 'call' ? call.form.text : ''
@@ -449,7 +449,7 @@ const isLongText = (part: Expression): boolean =>
   part.is === 'literal' &&
   part.text.reduce((sum, { text, times }) => sum + text.length * times, 0) > LONG_TEXT
 
-/** Another expression, near to this one, perhaps with a part of another. */
+/** The expression with one random part changed, sometimes by a part of `other`. */
 export function mutateExpression(expression: Expression, random: Random, other?: Expression): Expression {
   const all = within(expression)
   return changedWithin(expression, random.below(all.length), (part) => {
@@ -479,7 +479,7 @@ export function mutateExpression(expression: Expression, random: Random, other?:
   })
 }
 
-/** The shape of an expression for people: `(□ ? □ : □) × 120 of claims.c`. */
+/** The shape of an expression for people, such as `(□ ? □ : □) × 120 of claims.c`. */
 export function shapeOf(expression: Expression): string {
   switch (expression.is) {
     case 'leaf':

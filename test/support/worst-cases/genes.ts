@@ -1,4 +1,7 @@
-/** Objects as small plans from which large ones are made: what is repeated is written once, with its count. */
+/**
+ * Compact descriptions of objects: a repeated part is written once, with its count, and rendered to an object of any
+ * size.
+ */
 
 import { kindNamed } from '../../../src/kinds/index.ts'
 import type { SchemaTree } from '../../../src/kinds/schema-tree.ts'
@@ -30,30 +33,32 @@ import {
 
 export type Gene =
   | { readonly is: 'object'; readonly fields: Readonly<Record<string, Gene>> }
-  /** A list of so many items: those that are given, again and again. */
+  /** A list with `count` items, which repeats the given ones. */
   | { readonly is: 'list'; readonly items: readonly Gene[]; readonly count: number }
   | { readonly is: 'map'; readonly key: Text; readonly value: Gene; readonly count: number }
   | { readonly is: 'text'; readonly text: Text }
-  /** A CEL expression of at most so many bytes. */
+  /** A CEL expression, rendered to at most `longest` bytes. */
   | { readonly is: 'matcher'; readonly expression: Expression; readonly longest: number }
   | { readonly is: 'value'; readonly value: unknown }
 
-/** How the stored object of an update differs: the texts of one field (undefined: of all), and the order of all lists. */
+/**
+ * How the stored object differs: in the texts of one field (undefined: of all fields), and in the order of all lists.
+ */
 interface Change {
   readonly field: string | undefined
   readonly isReversed: boolean
 }
 
-/** A candidate as a plan. */
+/** A compact description of an object to judge, with its stored state and other objects. */
 export interface Plan {
   readonly object: Resource
   readonly body: Gene
-  /** The stored object: another one, or the same with a change. */
+  /** The stored object: a body of its own, or `body` with a change. */
   readonly old?: Gene | Change
   readonly others: readonly Other[]
 }
 
-/** Objects of the namespace with numbered names, where there are several. */
+/** Another object of the namespace; if `count` is above 1, so many copies with numbered names. */
 interface Other {
   readonly resource: Resource
   readonly body: Gene
@@ -62,13 +67,13 @@ interface Other {
 
 const MATCHERS: Readonly<Record<string, number>> = { matcher: 10_000, actorMatcher: 4_096 }
 
-/** Texts of languages, by the name of the field. */
+/** Generators for fields that hold text of a language, by the name of the field. */
 const GROWN: Readonly<Record<string, ((random: Random) => Text) | undefined>> = {
   policies: cedarText,
   entitiesJson: entitiesText,
 }
 
-/** The plan of a value. */
+/** The compact description of a value. */
 function geneOf(value: unknown, node: SchemaTree | undefined): Gene {
   if (node?.enum !== undefined) return { is: 'value', value }
   if (typeof value === 'string') return { is: 'text', text: textOf(value) }
@@ -86,7 +91,7 @@ function geneOf(value: unknown, node: SchemaTree | undefined): Gene {
   return { is: 'object', fields: Object.fromEntries(fields) }
 }
 
-/** The plan of a resource: of its spec, its status and its annotations. */
+/** The compact description of these resources: their spec, status, annotations and labels. */
 export function planOf(
   object: Resource,
   { old, others = [] }: { readonly old?: Resource | undefined; readonly others?: readonly Resource[] } = {},
@@ -115,12 +120,12 @@ function bodyOf({ kind, metadata, spec, status }: Resource): Gene {
 const METADATA_MAP: SchemaTree = { additionalProperties: { type: 'string' } }
 
 interface Rendering extends Place {
-  /** What is made is the stored object. */
+  /** The change to apply when the stored object is rendered. */
   readonly change?: Change
   readonly name: string
 }
 
-/** What is the same in every item of a list is made once, and shared. */
+/** Rendered values of descriptions without numbers: all items of a list share one value. */
 const shared = new WeakMap<Gene, unknown>()
 
 function rendered(gene: Gene, at: Rendering): unknown {
@@ -189,7 +194,7 @@ function resourceOf(resource: Resource, body: Gene, at: Rendering, number?: numb
 
 const isGene = (old: Gene | Change): old is Gene => 'is' in old
 
-/** The candidate of a plan. */
+/** Makes the objects from their description. */
 function render({ object, body, old, others }: Plan): Candidate {
   const at: Rendering = { item: 0, round: 0, name: '' }
   const before =
@@ -207,10 +212,10 @@ function render({ object, body, old, others }: Plan): Candidate {
   }
 }
 
-/** Most bytes of all other objects together. */
+/** The most bytes of all other objects together. */
 const MOST_OF_OTHERS = 4_000_000
 
-/** The plan, or the largest like it that an API server can store, with the bytes of its object and of the stored one. */
+/** The description, reduced until an API server can store its objects; `bytes` counts the object and the stored one. */
 export function fitting(plan: Plan): {
   readonly plan: Plan
   readonly candidate: Candidate
@@ -218,7 +223,7 @@ export function fitting(plan: Plan): {
 } {
   let fits = plan
   for (;;) {
-    // What a plan makes is counted before it is made: counts multiply.
+    // The size is estimated before rendering, because nested counts multiply.
     const most = Math.max(
       sizeOf(fits.body),
       fits.old !== undefined && isGene(fits.old) ? sizeOf(fits.old) : 0,
@@ -234,7 +239,7 @@ export function fitting(plan: Plan): {
   }
 }
 
-/** About how many characters a plan makes. */
+/** The approximate number of characters of the rendered value. */
 function sizeOf(gene: Gene): number {
   switch (gene.is) {
     case 'value':
@@ -256,7 +261,7 @@ function sizeOf(gene: Gene): number {
 }
 const lengthOf = (text: Text) => text.reduce((sum, piece) => sum + piece.text.length * piece.times, 0)
 
-/** The plan with all counts halved. */
+/** The description with every count halved. */
 export function smaller({ body, old, others, object }: Plan): Plan {
   return {
     object,
@@ -291,7 +296,7 @@ const mapFields = (
   fields: Object.fromEntries(Object.entries(gene.fields).map(([name, field]) => [name, change(field, name)])),
 })
 
-/** A part of a plan and where it is, without the numbers of items: `spec.awsSts.roleMappings[].matcher`. */
+/** A part of a described object, and its path without list indexes: `spec.awsSts.roleMappings[].matcher`. */
 interface Part {
   readonly path: string
   readonly gene: Gene
@@ -302,7 +307,7 @@ export function* partsOf(gene: Gene, path = ''): Iterable<Part> {
   for (const part of partsDirectlyIn(gene, path)) yield* partsOf(part.gene, part.path)
 }
 
-/** The gene with a change made to one part, which is given by itself. */
+/** The description with the part `target` (the same instance, not an equal one) changed. */
 export function replaced(gene: Gene, target: Gene, change: (part: Gene) => Gene): Gene {
   if (gene === target) return change(gene)
   const inner = (part: Gene) => replaced(part, target, change)
@@ -318,10 +323,10 @@ export function replaced(gene: Gene, target: Gene, change: (part: Gene) => Gene)
   }
 }
 
-/** Whether a key is an annotation that is read: another one would not be. */
+/** Whether a key is an annotation that the product reads, so that it must keep its name. */
 const isOurs = (key: Text): boolean => renderText(key, { item: 0, round: 0 }).startsWith('toolhive.')
 
-/** Every text of a gene stuffed with a unit, all together up to the length. */
+/** The description with the unit inserted repeatedly into every text, up to `length` characters in total. */
 export function withStuffedTexts(gene: Gene, unit: string, length: number): Gene {
   const texts = [...partsOf(gene)].filter(({ gene: { is } }) => is === 'text').length
   const each = Math.min(length / Math.max(1, texts), 100_000)
@@ -346,7 +351,7 @@ export function withStuffedTexts(gene: Gene, unit: string, length: number): Gene
   return change(gene)
 }
 
-/** The list or map with so many items, of which some texts or all have their number. */
+/** The list or map with `count` items; the texts of fields that `numbered` selects get the number of the item. */
 export function widened(gene: Gene, count: number, numbered: (name: string) => boolean): Gene {
   const change = (part: Gene, name: string): Gene => {
     switch (part.is) {
@@ -398,13 +403,13 @@ function mutateGene(part: Part, random: Random, donors: () => Gene | undefined):
       return gene
   }
 }
-/** The names of the fields that are texts, down to so many steps. */
+/** The names of all text fields at most `deepest` levels down. */
 export const textNames = (gene: Gene, deepest = Infinity): string[] =>
   [...partsOf(gene)].flatMap(({ path, gene: { is } }) =>
     is === 'text' && path.split('.').length <= deepest ? [/\w*$/.exec(path)?.[0] ?? ''] : [],
   )
 
-/** A plan with matchers of the grammar: so many of one expression. */
+/** The description of an object in which all matchers are one random expression. */
 export function matcherPlan(
   object: Resource,
   random: Random,
@@ -427,11 +432,11 @@ export function matcherPlan(
   return { ...plan, body: lists.reduce((body, { gene }) => replaced(body, gene, change), plan.body) }
 }
 
-/** The annotation that ignores rules, and a line of it. */
+/** The annotation that ignores rules, and a line of its value. */
 export const IGNORES = 'toolhive.stacklok.dev/vmcp-admission-ignore'
 export const IGNORE_LINE = 'unknown-field: because of this and that'
 
-/** A plan near to this one; `others` are plans from which parts may come. */
+/** A random variation of the described object; parts of `others` may be copied into it. */
 export function mutatePlan(plan: Plan, random: Random, others: readonly Plan[]): Plan {
   const other = random.pick(others)
   switch (random.below(12)) {
@@ -492,8 +497,8 @@ const withField = (gene: Gene, name: string, field: Gene): Gene =>
   gene.is === 'object' ? { ...gene, fields: { ...gene.fields, [name]: field } } : gene
 
 /**
- * The path of the part that takes most of an object: of the smallest part with more than half of its characters; of a matcher
- * with a long text also the call that reads it.
+ * The path of the smallest part with more than half of the object's characters. For a matcher with a long text, also
+ * the form of the call that takes the text.
  */
 export function largestPart(plan: Plan): string {
   let { path, gene }: Part = { path: '', gene: plan.body }
@@ -523,7 +528,7 @@ function partsDirectlyIn(gene: Gene, path: string): readonly Part[] {
   }
 }
 
-/** What is large in a plan, for people. */
+/** The large parts of a described object, as text for people. */
 export function describePlan(plan: Plan): string {
   const found: string[] = []
   for (const { path, gene } of partsOf(plan.body)) {

@@ -1,4 +1,5 @@
-// A process that judges candidates, one after the other, as the server does: /mutate, /validate, then as a stored object.
+// A process that judges one object after the other, each as the server does: for /mutate, for /validate, and then as a
+// stored object.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type Profiler, Session } from 'node:inspector'
 import { DEFAULT_API_GROUP, kindNamed } from '../../../src/kinds/index.ts'
@@ -7,14 +8,14 @@ import type { ObjectJudgement, Submission } from '../../../src/engine/index.ts'
 import { judgeOf } from '../review.ts'
 import type { Candidate, Cost, Resource } from './candidate.ts'
 
-/** What the parent asks: `blocks` counts the executed blocks, `profile` samples the stack. */
+/** A message from the parent process: `blocks` counts executed blocks of code, `profile` samples the stack. */
 export interface Question {
   readonly candidate: Candidate
   readonly blocks?: boolean
   readonly profile?: boolean
 }
 
-/** Where the time went: functions with their own milliseconds, most first. */
+/** Functions with their self time in milliseconds, the longest first. */
 export type Profile = readonly { readonly where: string; readonly ms: number }[]
 export interface Answer {
   readonly cost: Cost
@@ -26,7 +27,7 @@ session.connect()
 session.post('Profiler.enable')
 let counting = false
 
-/** Starts or stops the count of blocks; code runs slower with it. */
+/** Starts or stops counting blocks; counting makes code slower. */
 function countBlocks(on: boolean): void {
   if (on === counting) return
   if (on) session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
@@ -55,7 +56,7 @@ function takeBlocks(): Pick<Cost, 'blocks' | 'hottest'> {
 const placeOf = (url: string, name: string): string =>
   `${url.replace(/^.*\/(?:src|node_modules)\//, '')} ${name}`
 
-/** Bytes of resident memory: at the peak since the last call of `resetPeak`, or now. */
+/** Bytes of resident memory: VmHWM is the peak since `resetPeak`, VmRSS the current size. */
 function resident(field: 'VmHWM' | 'VmRSS'): number | undefined {
   try {
     const found = new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync('/proc/self/status', 'utf8'))?.[1]
@@ -65,12 +66,12 @@ function resident(field: 'VmHWM' | 'VmRSS'): number | undefined {
   }
 }
 
-/** Makes the kernel forget the peak (proc(5), clear_refs). */
+/** Resets VmHWM (proc(5), clear_refs). */
 function resetPeak(): void {
   try {
     writeFileSync('/proc/self/clear_refs', '5')
   } catch {
-    // Not Linux: the peak stays unknown.
+    // Without /proc (not Linux), the peak stays unknown.
   }
 }
 
@@ -142,7 +143,7 @@ function costOf(candidate: Candidate, blocks: boolean): Cost {
   }
 }
 
-/** Judges while the stack is sampled. */
+/** Judges the object while it samples the stack. */
 function profiled(candidate: Candidate): Answer {
   session.post('Profiler.setSamplingInterval', { interval: 500 })
   session.post('Profiler.start')

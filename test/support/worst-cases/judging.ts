@@ -14,18 +14,18 @@ const EXAMPLE = {
   spec: {},
 }
 
-/** How a candidate is judged. */
+/** Options for judging an object. */
 export interface Asked extends Omit<Question, 'candidate'> {
-  /** Milliseconds of CPU after which the process is killed; on a busy machine it has ten times as many. */
+  /** Milliseconds of CPU after which the process is killed; the wall-clock limit is ten times as long. */
   readonly limitMs?: number
 }
 
-/** Megabytes of the heap: what the image gives the server. */
+/** The heap size in megabytes that the container image gives the server. */
 const HEAP = 256
 
 /**
- * A process with the heap of the server that judges candidates, one after the other, so that each comes at the end of a
- * chain of others. After a candidate that ends it, or is killed, the next one has a new process.
+ * A process with the server's heap size that judges one object after the other, so that memory left by earlier ones
+ * counts too. It is started again after an object that crashes it, or for which it is killed.
  */
 export class Judging {
   #child: ChildProcess | undefined
@@ -36,7 +36,7 @@ export class Judging {
     return result
   }
 
-  /** Where the time goes; undefined where it does not end within the limit. */
+  /** Profiles judging an object; undefined when it does not end within the limit. */
   async profile(candidate: Candidate, limitMs = 30_000): Promise<Profile | undefined> {
     return (await this.#ask({ candidate, profile: true }, limitMs)).profile
   }
@@ -77,7 +77,7 @@ export class Judging {
   }
 }
 
-/** The answer of the process, or how it came to none. */
+/** The answer of the process, or how the process ended without one. */
 function answerOf(
   child: ChildProcess,
   question: Question,
@@ -105,7 +105,7 @@ function answerOf(
   })
 }
 
-/** Milliseconds of CPU that a process has had (proc(5), stat); undefined where that is not known. */
+/** Milliseconds of CPU used by a process (proc(5), stat); undefined when unknown. */
 export function cpuMsOf(pid: number | undefined): number | undefined {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
@@ -115,9 +115,9 @@ export function cpuMsOf(pid: number | undefined): number | undefined {
   }
 }
 
-/** Linux counts hundredths of a second, whatever its own clock (USER_HZ). */
+/** Linux reports CPU time in hundredths of a second, independent of its timer frequency (USER_HZ). */
 const MS_PER_TICK = 10
 
-/** The line of Node or V8 that says why a process ended. */
+/** The line on stderr in which Node or V8 says why the process ended. */
 const reasonIn = (talk: string): string =>
   /^.*(?:FATAL ERROR|RangeError|Error:).*$/m.exec(talk)?.[0].slice(0, 200) ?? talk.slice(-200)

@@ -1,6 +1,6 @@
 import { randomNumbers } from '../../../src/access/difference/random-numbers.ts'
 
-/** Choices that are the same for the same seed. */
+/** Random choices that repeat for the same seed. */
 export class Random {
   readonly #next: () => number
 
@@ -33,7 +33,7 @@ export class Random {
     return mixed
   }
 
-  /** From 1 to the limit, small ones as often as large ones. */
+  /** A logarithmically distributed size from 1 to the limit: small sizes are as likely as large ones. */
   size(limit: number): number {
     return Math.max(1, Math.round(limit ** this.#next()))
   }

@@ -1,4 +1,4 @@
-/** Objects that once ended or stalled the server, each with a size. */
+/** Objects that once crashed or stalled the server, each with the size at which it did. */
 
 import type { Candidate, Resource } from './candidate.ts'
 import { resourceOf } from '../review.ts'
@@ -15,7 +15,7 @@ const updated = (oldObject: Resource, object: Resource): Candidate => ({ object,
 
 const ROLE = 'arn:aws:iam::123456789012:role/reader'
 
-/** Signs with a role for each matcher. */
+/** A configuration with a role mapping for each matcher. */
 export const roleMappings = (...matchers: readonly string[]): Candidate =>
   created(
     resource('MCPExternalAuthConfig', {
@@ -27,7 +27,7 @@ export const roleMappings = (...matchers: readonly string[]): Candidate =>
     }),
   )
 
-/** Trusts an issuer for each matcher of actors. */
+/** An embedded authorization server with a trusted issuer for each matcher of actors. */
 export const actorMatchers = (...matchers: readonly string[]): Candidate =>
   created(
     resource('MCPExternalAuthConfig', {
@@ -65,7 +65,7 @@ const providers = (count: number, name: string, clientId: string) =>
     upstreamProviders: Array.from({ length: count }, (_, i) => provider(`${name}-${i}`, `${clientId}-${i}`)),
   })
 
-/** Choices in choices over claims of their own. */
+/** A matcher of nested conditional expressions, in which each level reads claims of its own. */
 const choices = (depth: number, from = 0): string => {
   const levels = Array.from({ length: depth }, (_, i) => from + i)
   return `${levels.map((i) => `(claims.c${i}==1?`).join('')}claims.end${levels
@@ -73,7 +73,7 @@ const choices = (depth: number, from = 0): string => {
     .map((i) => `:claims.d${i})`)
     .join('')}==1`
 }
-/** Two loops over so many numbers each, in which a clock of the zone is read. */
+/** A matcher of two nested loops over `count` numbers, which converts each timestamp to the time zone. */
 const loops = (count: number, zone: string, i = 0) => {
   const numbers = `[${repeated(count, String, ',')}]`
   return `${numbers}.all(x, ${numbers}.all(y, timestamp(x * 100 + y + ${i}).getDayOfYear("${zone}") >= 0)) || !has(claims.a)`
@@ -101,9 +101,9 @@ const withPolicies = (inline: object) =>
   })
 
 export interface Row {
-  /** What it is, in words. */
+  /** What makes the object expensive; N stands for the size. */
   readonly title: string
-  /** The size at which it was seen, in the unit of the title. */
+  /** The size at which it crashed or stalled the server, in the unit of the title. */
   readonly size: number
   readonly at: (size: number) => Candidate
 }

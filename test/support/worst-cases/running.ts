@@ -1,4 +1,4 @@
-/** Runs the command as people do: a process of its own, in a folder of its own. */
+/** Runs the CLI as users do: in a process and a folder of its own. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -29,10 +29,10 @@ export type RunResult =
   | {
       readonly ended: 'answered'
       readonly status: number
-      /** Milliseconds of CPU of the process and its children, and bytes of its memory at the peak. */
+      /** Milliseconds of CPU of the process and its children, and the peak of its memory in bytes. */
       readonly cpuMs: number
       readonly maxBytes: number
-      /** Bytes on both streams. */
+      /** Bytes printed to stdout and stderr. */
       readonly printed: number
       readonly stack?: string
     }
@@ -40,13 +40,13 @@ export type RunResult =
   | { readonly ended: 'killed'; readonly afterMs: number }
 
 interface Limits {
-  /** Milliseconds of CPU after which the process is killed; on a busy machine it has five times as many. */
+  /** Milliseconds of CPU after which the process is killed; the wall-clock limit is five times as long. */
   readonly limitMs?: number
-  /** A folder to which V8 writes where the time goes. */
+  /** The folder for V8's CPU profiles. */
   readonly profile?: string
 }
 
-/** Megabytes of the heap: more than the bound, so that what goes beyond is measured. */
+/** The heap size in megabytes: above the bound, so that a run that exceeds the bound can be measured. */
 const HEAP = 3_072
 
 export async function run(
@@ -102,7 +102,7 @@ async function runIn(
     end.isLate = true
     child.kill('SIGKILL')
   }, 100)
-  // A command that ends early closes its standard input.
+  // The CLI closes its standard input when it ends early.
   child.stdin.on('error', () => undefined)
   if (isEditor) await talkTo(child, join(folder, 'tree/new'), messages, files)
   else child.stdin.end()
@@ -121,7 +121,9 @@ async function runIn(
 const reasonIn = (talk: string): string =>
   /^.*(?:FATAL ERROR|RangeError|Error:).*$/m.exec(talk)?.[0].slice(0, 200) ?? talk.slice(-200)
 
-/** What an editor says: it opens each file that a message is about, and ends when all is answered and shown. */
+/**
+ * Acts as the editor: opens each file that a message is about, and ends when all answers and diagnostics have arrived.
+ */
 async function talkTo(
   child: ChildProcess,
   folder: string,
@@ -204,7 +206,7 @@ async function talkTo(
   child.stdin.end()
 }
 
-/** Waits until a process had no CPU for a while: what it shows by itself is done then. */
+/** Waits until the process uses no CPU for a while: it has then published all diagnostics. */
 async function untilIdle({ pid }: ChildProcess): Promise<void> {
   for (let before = -1, now = cpuMsOf(pid); now !== undefined && now > before + 10; now = cpuMsOf(pid)) {
     before = now
@@ -212,7 +214,7 @@ async function untilIdle({ pid }: ChildProcess): Promise<void> {
   }
 }
 
-/** The functions with most milliseconds of their own, of the profiles that V8 wrote into a folder. */
+/** The functions with the longest self time in the CPU profiles of a folder. */
 export function hottestIn(folder: string): { readonly where: string; readonly ms: number }[] {
   const spent = new Map<string, number>()
   for (const name of readdirSync(folder)) {

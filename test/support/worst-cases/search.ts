@@ -27,21 +27,21 @@ import { actorMatchers, roleMappings } from './rows.ts'
 import { Random } from './random.ts'
 import { UNITS } from './texts.ts'
 
-/** What the search climbs towards. */
+/** The score that the search maximizes. */
 export interface Measure {
   readonly of: (cost: Cost, bytes: number) => number
-  /** More than this is a find: the search goes on elsewhere. */
+  /** A score above this is reported, and the search goes on elsewhere. */
   readonly enough: number
 }
 
-/** Blocks that any object costs. */
+/** Blocks of code that judging any object executes. */
 const BLOCKS_OF_ANY = 100_000
 
 export const MEASURES = {
   units: { of: ({ units = 0 }) => units, enough: Infinity },
-  /** Blocks of code: the same on every machine, blind for what the engine does by itself, as regular expressions. */
+  /** Executed blocks of code: the same on every machine, but without work inside V8, such as regular expressions. */
   blocks: { of: ({ blocks = 0 }) => blocks, enough: Infinity },
-  /** Blocks that neither a unit nor a byte of the object pays for: work that the budget does not see. */
+  /** Executed blocks of code for each budget unit and byte of the object: work that the budget does not count. */
   uncharged: {
     of: ({ blocks = 0, units = 0 }, bytes) => Math.max(0, blocks - BLOCKS_OF_ANY) / (units + bytes),
     enough: Infinity,
@@ -50,15 +50,15 @@ export const MEASURES = {
   memory: { of: ({ peakBytes = 0 }) => peakBytes, enough: 64e6 },
 } as const satisfies Record<string, Measure>
 
-/** A candidate that was judged. */
+/** An object that was judged, with its description. */
 export type Judged = JudgedPlan<Plan, Result>
 
-/** How many plans with matchers it begins with. */
+/** The number of plans with random matchers among the first plans. */
 const MATCHER_PLANS = 2_000
 
 /**
- * Looks for the candidates that cost most. It begins with examples of the rules and with objects of the schemas, their texts
- * stuffed and their lists widened.
+ * Searches for the objects that are most expensive to judge. It begins with the examples of the rules and random
+ * objects of the schemas, with longer texts and lists.
  */
 export class Search extends Climb<Plan, Result> {
   constructor(
@@ -84,7 +84,7 @@ export class Search extends Climb<Plan, Result> {
       ...Array.from({ length: MATCHER_PLANS }, () => withMatcher()),
     ])
     const long = random.shuffled([...longCalls()]).map(withMatcher)
-    // Every second one, so that a few minutes come to all of them.
+    // Alternating, so that a search of a few minutes reaches both kinds of plans.
     const first = others.flatMap((other, i) => [long[i] ?? [], other].flat()).toReversed()
     const attempt = async (given: Plan) => {
       const { plan, candidate, bytes } = fitting(given)
@@ -98,14 +98,14 @@ export class Search extends Climb<Plan, Result> {
   }
 }
 
-/** The part that is largest, and the code that ran most. */
+/** The operation, the kind, the largest part of the object, and the function with the most executed blocks. */
 function placeOf(plan: Plan, result: Result): string {
   const operation = plan.old === undefined ? 'CREATE' : 'UPDATE'
   const hottest = result.ended === 'answered' ? (result.hottest ?? '') : result.ended
   return `${operation} ${plan.object.kind} ${largestPart(plan)} ${hottest}`
 }
 
-/** The examples of every rule, at every place where it applies, and an object that ignores a rule. */
+/** The examples of every rule at every place where it applies, and an object with an annotation that ignores a rule. */
 export function examplePlans(): Plan[] {
   const { object } = roleMappings('claims.a == "b"')
   const metadata = {
@@ -124,7 +124,7 @@ export function examplePlans(): Plan[] {
   return [planOf({ ...object, metadata }), ...ofRules]
 }
 
-/** Objects of each schema, some parts of which are wrong. */
+/** Random objects of each schema; `wrong` percent of their values do not fit the schema. */
 const schemaPlans = (seed: number, wrong: number): Plan[] =>
   KINDS.flatMap((kind) =>
     fc
@@ -133,7 +133,10 @@ const schemaPlans = (seed: number, wrong: number): Plan[] =>
       .map((resource) => planOf(resource as Resource)),
   )
 
-/** Plans that together have every path of a text, a list or a map, alone and in an update; as few as are found at once. */
+/**
+ * A few of these objects that together contain the path of every text, list and map of all of them, in creations
+ * and in updates.
+ */
 function covering(plans: readonly Plan[]): Plan[] {
   const known = new Set<string>()
   const chosen: Plan[] = []
@@ -153,17 +156,23 @@ const growingPaths = ({ object, body, old }: Plan): string[] =>
     .filter(({ gene: { is } }) => is === 'text' || is === 'list' || is === 'map')
     .map(({ path }) => `${old === undefined ? '' : 'UPDATE '}${object.kind} ${path}`)
 
-/** A list or a map of a kind that grows. */
+/** A list or map of a kind, in objects with any number of its items. */
 export interface Growing {
-  /** `MCPGroup spec.list, numbered, stored with another name`. */
+  /** Such as `MCPGroup spec.list, reversed`. */
   readonly title: string
   readonly of: (count: number) => Plan
 }
 
-/** Each list and map of the schemas: with items that are alike, or have numbers; created, and updated in some texts or all. */
+/**
+ * For each list and map of the schemas: with equal and with numbered items, as a creation and as updates of some texts
+ * or all.
+ */
 export const growing = (): Growing[] => growingIn(examplePlans(), schemaPlans(1, 0))
 
-/** From the plan of the first list whose items have most parts; of the second where the first has none. */
+/**
+ * Takes each list or map from the object whose items have most parts; objects of `second` only for those that `first`
+ * lacks.
+ */
 function growingIn(first: readonly Plan[], second: readonly Plan[]): Growing[] {
   const places = new Map<string, { readonly plan: Plan; readonly gene: Gene; readonly parts: number }>()
   for (const plans of [first, second]) {
@@ -192,19 +201,19 @@ function growingIn(first: readonly Plan[], second: readonly Plan[]): Growing[] {
       })
     change('reversed', '', true)
     change('every text changed', undefined)
-    // Deeper ones are not compared between the versions.
+    // The engine does not compare fields at deeper levels between two versions of an item.
     for (const field of new Set(textNames(gene, 3))) change(`every ${field} changed`, field)
   }
   return made
 }
 
-/** Each plan with all of its texts stuffed with each unit. */
+/** Each object with each unit inserted into all its texts. */
 const stuffedPlans = (plans: readonly Plan[]): (() => Plan)[] =>
   UNITS.flatMap((unit) =>
     plans.map((plan) => () => ({ ...plan, body: withStuffedTexts(plan.body, unit, 200_000) })),
   )
 
-/** What judging cost, for people. */
+/** The cost as text for people. */
 export function costText(result: Result): string {
   if (result.ended === 'killed') return `killed after ${result.afterMs} ms`
   if (result.ended === 'crashed') return `ended: ${result.how}`
@@ -212,6 +221,6 @@ export function costText(result: Result): string {
   return `${cpuMs.toFixed(0)} ms, ${(peakBytes / 1e6).toFixed(0)} MB, ${blocks} blocks, ${units} units, ${hottest}`
 }
 
-/** One line about a candidate that was judged. */
+/** A line of text about a judged object. */
 export const describeJudged = ({ plan, result, bytes, number }: Judged): string =>
   `#${number} ${bytes} bytes: ${costText(result)}: ${describePlan(plan)}`

@@ -1,6 +1,6 @@
 import type { Random } from './random.ts'
 
-/** A text as parts, each repeated so often. */
+/** A text as a sequence of pieces, each with its number of repetitions. */
 export type Text = readonly Piece[]
 
 interface Piece {
@@ -8,20 +8,20 @@ interface Piece {
   readonly times: number
 }
 
-/** In a text: the number of the item of a list that it stands in, and that of the repetition or the level. */
+/** Placeholders in a text: for the index of the list item that contains it, and of the repetition or nesting level. */
 export const ITEM = '\uE000'
 export const ROUND = '\uE001'
 
-/** What a text is rendered for. */
+/** The values of ITEM and ROUND for which a text is rendered. */
 export interface Place {
   readonly item: number
   readonly round: number
 }
 
-/** Longest text that is made, in UTF-16 code units. */
+/** The longest rendered text, in UTF-16 code units. */
 const LONGEST = 1_400_000
 
-/** Whether a text says where it stands, so that it is another one in each place. */
+/** Whether the text contains placeholders, so that it differs from item to item. */
 export const isNumbered = (text: string): boolean => text.includes(ITEM) || text.includes(ROUND)
 
 const numbered = (text: string, { item, round }: Place): string =>
@@ -45,11 +45,11 @@ export function renderText(text: Text, place: Place, longest = LONGEST): string 
   return rendered.slice(0, longest)
 }
 
-/** A text as its words, numbers, blanks and signs. */
+/** A text split into words, numbers, white space and punctuation. */
 export const textOf = (value: string): Text =>
   (value.match(/[A-Za-z]+|\d+|\s+|[^A-Za-z\d\s]/gu) ?? []).map((text) => ({ text, times: 1 }))
 
-/** What texts are made of where a parser or a pattern may go wrong. */
+/** Units that are difficult for parsers and patterns. */
 export const UNITS: readonly string[] = [
   ...['a', 'Z', '0', '9', ' ', '\t', '\n', '\r', '\r\n', '\u2028', '\u00a0', '\u0000', 'é', '😀', '\ud800'],
   ...['\\', '"', "'", '`', '"\\', '\\"', '//', '/*', '*/', '#', '--'],
@@ -85,7 +85,7 @@ export const UNITS: readonly string[] = [
 
 const sized = (random: Random, text: string): Piece => ({ text, times: random.size(60_000) })
 
-/** Another text, near to this one. */
+/** The text with one random change. */
 export function mutateText(text: Text, random: Random, units: readonly string[] = UNITS): Text {
   const at = random.below(text.length + 1)
   const piece = text[at]
@@ -115,17 +115,17 @@ export function mutateText(text: Text, random: Random, units: readonly string[] 
   }
 }
 
-/** The text with a unit between its halves, repeated up to the length. */
+/** The text with the unit inserted in its middle, repeated up to the length. */
 export function stuffed(text: Text, unit: string, length: number): Text {
   const times = Math.ceil(length / unit.length)
   return text.toSpliced(Math.ceil(text.length / 2), 0, { text: unit, times })
 }
 
-/** The text with all repetitions halved. */
+/** The text with the repetitions of each piece halved. */
 export const halved = (text: Text): Text =>
   text.map((piece) => ({ ...piece, times: Math.max(1, Math.floor(piece.times / 2)) }))
 
-/** What Cedar policies are made of where they grow: what stands before, what is repeated, and what stands behind. */
+/** Cedar policies that can be of any size: the text before the repeated part, that part, and the text after it. */
 const CEDAR: readonly (readonly [string, string, string])[] = [
   ['', `context.arg_a${ROUND} == "a" && `, 'true'],
   ['', `context has claim_a${ROUND} && `, 'true'],
@@ -142,7 +142,7 @@ const CEDAR: readonly (readonly [string, string, string])[] = [
   ['principal.claim_a == "', '\\u{61}', '"'],
 ]
 
-/** A Cedar policy that grows somewhere. */
+/** A random Cedar policy with one part repeated. */
 export function cedarText(random: Random): Text {
   const [before, repeated, behind] = random.pick(CEDAR)
   const scope = random.pick([
@@ -158,7 +158,7 @@ export function cedarText(random: Random): Text {
   ]
 }
 
-/** Entities that are many, or have many parts. */
+/** Random Cedar entities: many of them, or with many attributes or parents. */
 export function entitiesText(random: Random): Text {
   const [before, repeated, behind] = random.pick([
     ['[', '{},', '{}]'],

@@ -1,17 +1,20 @@
-/** Folders as small plans from which large ones are made: manifests, kustomizations and a configuration. */
+/**
+ * Compact descriptions of folders with manifests, kustomizations and a configuration file; they are rendered to any
+ * size.
+ */
 
 import type { Resource } from './candidate.ts'
 import { fitting, mutatePlan, type Plan } from './genes.ts'
 import type { Random } from './random.ts'
 import { ITEM, mutateText, renderText, ROUND, type Text, textOf, UNITS } from './texts.ts'
 
-/** How resources stand in a file: a document each, in a List, on one line each, or as JSON. */
+/** How resources are written in a file: as YAML documents, a List, flow style on one line each, or JSON. */
 const FORMS = ['documents', 'list', 'lines', 'json', 'json list'] as const
 type Form = (typeof FORMS)[number]
 
 type Part =
   | { readonly is: 'text'; readonly text: Text }
-  /** So many of the same resource, with numbered names; `comment` stands above each of its lines. */
+  /** `count` copies of a resource with numbered names; `comment` is inserted above each of its lines. */
   | {
       readonly is: 'resources'
       readonly plan: Plan
@@ -20,7 +23,7 @@ type Part =
       readonly comment?: Text
     }
 
-/** A file; of several, ITEM in the name and the texts is the number. */
+/** A file, or `count` files: ITEM in their names and texts is the number of the file. */
 export interface FilePlan {
   readonly name: string
   readonly count: number
@@ -29,13 +32,16 @@ export interface FilePlan {
 
 export type TreePlan = readonly FilePlan[]
 
-/** Texts by the names of their files. */
+/** The texts of files by name. */
 export type Tree = ReadonlyMap<string, string>
 
-/** Most bytes and most files of a tree that is made. */
+/** The most bytes and the most files of a rendered tree. */
 const [MOST_BYTES, MOST_FILES] = [1_500_000, 2_000]
 
-/** The tree of a plan, cut where it is too large; `isOld` gives the stored state of each resource that has one. */
+/**
+ * Renders the described files, cut at MOST_BYTES. If `isOld`, resources that have a stored state are written in that
+ * state.
+ */
 export function render(plan: TreePlan, isOld: boolean): Tree {
   const files = new Map<string, string>()
   let room = MOST_BYTES
@@ -66,7 +72,7 @@ function rendered(part: Part, item: number, room: number, isOld: boolean): strin
   return text.replaceAll(/^ {0,8}\b/gm, (indent) => `${indent}# ${line}\n${indent}`).slice(0, room)
 }
 
-/** Most other objects that stand beside a resource. */
+/** The most other objects in the file of a resource. */
 const MOST_BESIDE = 200
 
 function numbered(resource: Resource): Resource {
@@ -98,7 +104,7 @@ function joined(texts: readonly string[], form: Form): string {
   }
 }
 
-/** A value as YAML in lines; `start` is a line end and the indent of its members. */
+/** A value as YAML in block style; `start` is a line end and the indentation of its fields. */
 function block(value: unknown, start: string): string {
   const entries = typeof value === 'object' && value !== null ? Object.entries(value) : []
   if (entries.length === 0) return JSON.stringify(value)
@@ -107,7 +113,7 @@ function block(value: unknown, start: string): string {
   return entries.map(([key, member]) => `${start}${keyOf(key)} ${block(member, `${start}  `)}`).join('')
 }
 
-/** What YAML, comments and templates are made of where a reader may go wrong. */
+/** Units that are difficult for readers of YAML, comments and templates. */
 const YAML_UNITS: readonly string[] = [
   ...[
     '---\n',
@@ -244,7 +250,7 @@ const CONFIG = `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: MCPExternalAuth
 /** The name of a configuration file. */
 const CONFIGURATION = 'vmcp-admission.yaml'
 
-/** Trees that are nothing but one of the things of which a reader takes apart many. */
+/** Trees that consist of many copies of one thing, such as documents, files or anchors. */
 export const SAMPLES: readonly TreePlan[] = [
   [file('a.yaml', text([`${GROUP}---\n`, 3_000]))],
   [file('a.yaml', text([`${CONFIG}---\n`, 2_000]))],
@@ -313,12 +319,12 @@ const resourcesPart = (plan: Plan, random: Random): Part => ({
   count: random.size(3_000),
 })
 
-/** A file of resources. */
+/** A tree with one file of resources. */
 export const resourceTree = (plan: Plan, random: Random): TreePlan => [
   file(`a.${random.chance(0.2) ? 'json' : 'yaml'}`, resourcesPart(plan, random)),
 ]
 
-/** A tree near to this one; `plans` are resources that may come into it. */
+/** A random variation of the tree; `plans` are resources that may be added. */
 export function mutateTree(tree: TreePlan, random: Random, plans: readonly Plan[]): TreePlan {
   const at = random.below(tree.length)
   const chosen = tree[at]
@@ -381,7 +387,7 @@ function mutatePart(part: Part, random: Random, plans: readonly Plan[]): Part {
   }
 }
 
-/** What is in a tree, for people. */
+/** The content of a tree as text for people. */
 export const describeTree = (tree: TreePlan): string =>
   tree
     .map(({ name, count, parts }) => {

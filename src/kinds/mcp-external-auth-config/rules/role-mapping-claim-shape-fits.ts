@@ -145,10 +145,13 @@ export const roleMappingClaimShapeFits = defineRule({
   },
 })
 
-/** The first release known to take a string claim as a list of one. */
+/** The first release known to treat a role claim that is a string as a list with this one item. */
 const TAKES_STRING_FROM = '0.50'
 
-/** Whether a role claim that is a string may miss a value; one with several values, such as `scope`, in all releases. */
+/**
+ * Whether mappings may not find their value in a role claim that is a string: in releases before TAKES_STRING_FROM, and
+ * in all releases for `scope`, whose string contains several values.
+ */
 const mayMiss = (roleClaim: string, release: string | undefined): boolean =>
   roleClaim === 'scope' || release === undefined || compareReleases(release, TAKES_STRING_FROM) < 0
 

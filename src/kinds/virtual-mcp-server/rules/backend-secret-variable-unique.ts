@@ -48,7 +48,7 @@ export const backendSecretVariableUnique = defineRule({
     const first = new Map<string, Used>()
     const told = new Set<string>()
     for (const { config, auth, at } of configsReached(gateway, cluster)) {
-      // vMCP reads the Secrets of discovered configurations itself.
+      // vMCP itself reads the Secrets of discovered configurations, without environment variables.
       if (at === undefined && !isInline) continue
       for (const { variable, secret } of secretsOf(config, auth)) {
         const other = first.get(variable)

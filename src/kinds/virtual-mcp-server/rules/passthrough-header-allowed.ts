@@ -4,7 +4,7 @@ import { isHeaderName, RESTRICTED_HEADERS } from '../../headers.ts'
 import { passedHeaders } from '../passed-headers.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
-/** Headers that carry credentials of the client; releases before `CREDENTIALS_REFUSED_FROM` take them. */
+/** Headers that carry credentials of the client; releases before `CREDENTIALS_REFUSED_FROM` forward them. */
 const CREDENTIALS = new Set(['authorization', 'cookie'])
 const CREDENTIALS_REFUSED_FROM = '0.43'
 const NOT_SENT = 'may not be passed on: the server does not start with it; remove it'
