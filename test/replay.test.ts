@@ -82,7 +82,6 @@ const listOf = (...items: object[]) => ({
 
 const DENIED = 'spec.upstreamInject.providerName'
 
-/** What the log holds, the exit code, and what is printed. */
 /** The creation of an object whose spec nests 9,990 levels deep, which JSON.stringify does not write. */
 const DEEP = JSON.stringify(event('create', 'a', 'deep')).replace(
   '"deep"',
