@@ -68,7 +68,7 @@ export function examplesAt(place: RulePlace, name = 'example'): PlacedExample[] 
   const { rule, kind, at } = place
   const prefix = at.length === 0 ? '' : `${pathText(at)}.`
   const { valid, invalid } = rule.examples
-  const all: readonly (Example<unknown> & { readonly findings?: readonly string[] })[] = [
+  const all: readonly (Example<unknown> & { readonly findings?: string | readonly string[] })[] = [
     ...valid,
     ...invalid,
   ]
@@ -78,7 +78,7 @@ export function examplesAt(place: RulePlace, name = 'example'): PlacedExample[] 
     .map((example) => ({
       title: example.title,
       resource: exampleResource(place, example, name),
-      findings: (example.findings ?? []).map((text) => `${prefix}${text} (${rule.id})`),
+      findings: [example.findings ?? []].flat().map((text) => `${prefix}${text} (${rule.id})`),
       others: (example.others ?? []).map(otherResource),
       ...(example.old !== undefined && {
         old: exampleResource(place, { ...example, value: example.old }, name),

@@ -155,7 +155,7 @@ export interface Example<T> {
 
 export interface InvalidExample<T> extends Example<T> {
   /** The exact text of each finding, with its path. */
-  readonly findings: NonEmpty<string>
+  readonly findings: string | NonEmpty<string>
 }
 
 /** An object of an example, beside the judged object. */

@@ -52,17 +52,13 @@ export const advertisedScopeSpelt = defineRule({
         title: 'letters that are swapped, at a gateway',
         kind: 'VirtualMCPServer',
         value: advertising(['opeind']),
-        findings: [
-          `spec.incomingAuth.oidcConfigRef.scopes[0]: "opeind" is not a scope of OpenID Connect, ${REFUSED}; did you mean 'openid'`,
-        ],
+        findings: `spec.incomingAuth.oidcConfigRef.scopes[0]: "opeind" is not a scope of OpenID Connect, ${REFUSED}; did you mean 'openid'`,
       },
       {
         title: 'a word without its underscore, at a workload',
         kind: 'MCPServer',
         value: serving({ name: 'corporate', audience: 'jira', scopes: ['openid', 'offlineaccess'] }),
-        findings: [
-          `spec.oidcConfigRef.scopes[1]: "offlineaccess" is not a scope of OpenID Connect, ${REFUSED}; did you mean 'offline_access'`,
-        ],
+        findings: `spec.oidcConfigRef.scopes[1]: "offlineaccess" is not a scope of OpenID Connect, ${REFUSED}; did you mean 'offline_access'`,
       },
     ],
   },

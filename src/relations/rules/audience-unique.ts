@@ -94,9 +94,8 @@ export const audienceUnique = defineRule({
         kind: 'VirtualMCPServer',
         value: own('tools'),
         others: [oidcConfig('corporate'), checking('MCPServer', 'jira', 'tools')],
-        findings: [
+        findings:
           'spec.incomingAuth.oidcConfigRef.audience: "tools" is the audience of MCPServer "jira" too, for tokens of one issuer: a token for one opens the other; give each its own',
-        ],
       },
       {
         title: 'the same by two configurations with one issuer',
@@ -107,18 +106,16 @@ export const audienceUnique = defineRule({
           oidcConfig('again'),
           checking('MCPServer', 'jira', 'tools', 'again'),
         ],
-        findings: [
+        findings:
           'spec.oidcConfigRef.audience: "tools" is the audience of MCPServer "jira" too, for tokens of one issuer: a token for one opens the other; give each its own',
-        ],
       },
       {
         title: 'the audience of the gateway in front',
         kind: 'MCPServer',
         value: { spec: { oidcConfigRef: { name: 'corporate', audience: 'tools' } } },
         others: [oidcConfig('corporate'), gateway('tools', own('tools').spec)],
-        findings: [
+        findings:
           'spec.oidcConfigRef.audience: "tools" is the audience of VirtualMCPServer "tools" too, for tokens of one issuer: a token for one opens the other; give each its own',
-        ],
       },
     ],
   },

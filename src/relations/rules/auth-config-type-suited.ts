@@ -168,36 +168,32 @@ export const authConfigTypeSuited = defineRule({
         kind: 'MCPServer',
         value: workload('key', 'tools'),
         others: [headerConfig('key'), gateway('tools', { outgoingAuth: inline({ example: 'other' }) })],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: type headerInjection of MCPExternalAuthConfig "key" has no effect on an MCPServer for which each VirtualMCPServer (source inline) lists another configuration',
-        ],
       },
       {
         title: 'a bearer token of a proxy that a VirtualMCPServer discovers',
         kind: 'MCPRemoteProxy',
         value: workload('token', 'tools'),
         others: [bearerConfig('token'), gateway('tools')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: type bearerToken of MCPExternalAuthConfig "token" cannot be used for backends by ToolHive releases, so vMCP leaves out a backend that relies on it: VirtualMCPServer "tools"',
-        ],
       },
       {
         title: 'a token exchange with another header',
         kind: 'MCPServer',
         value: workload('jira', 'tools'),
         others: [exchangeConfigIn('jira', 'X-Token'), gateway('tools')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: type tokenExchange of MCPExternalAuthConfig "jira" sets an `externalTokenHeaderName` that ToolHive releases ignore for backends: VirtualMCPServer "tools"',
-        ],
       },
       {
         title: 'a header of an MCPServer alone',
         kind: 'MCPServer',
         value: workload('key'),
         others: [headerConfig('key')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: type headerInjection of MCPExternalAuthConfig "key" has no effect on an MCPServer without `groupRef`',
-        ],
       },
       {
         title: 'an AWS role of an MCPServer',
@@ -213,27 +209,24 @@ export const authConfigTypeSuited = defineRule({
             },
           },
         ],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: type awsSts of MCPExternalAuthConfig "aws" stops the operator from reconciling an MCPServer, which has no remote URL',
-        ],
       },
       {
         title: 'an upstream token of a proxy alone',
         kind: 'MCPRemoteProxy',
         value: workload('inject'),
         others: [injectConfig('inject', 'okta')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: type upstreamInject of MCPExternalAuthConfig "inject" has no effect on an MCPRemoteProxy without `groupRef`',
-        ],
       },
       {
         title: 'an authorization server whose tokens nobody checks',
         kind: 'MCPRemoteProxy',
         value: workload('auth'),
         others: [serverConfig('auth', 'okta')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: type embeddedAuthServer of MCPExternalAuthConfig "auth" needs an `oidcConfigRef` in the MCPRemoteProxy, which checks its tokens; releases do not reconcile the workload without one',
-        ],
       },
       {
         title: 'a cross-application access of a proxy alone',
@@ -242,9 +235,8 @@ export const authConfigTypeSuited = defineRule({
         others: [
           { kind: 'MCPExternalAuthConfig', metadata: { name: 'wiki' }, spec: { type: 'xaa', xaa: {} } },
         ],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: type xaa of MCPExternalAuthConfig "wiki" has no effect on an MCPRemoteProxy without `groupRef`',
-        ],
       },
       {
         title: 'on behalf of the user, which open-source builds do not do',
@@ -253,27 +245,24 @@ export const authConfigTypeSuited = defineRule({
         others: [
           { kind: 'MCPExternalAuthConfig', metadata: { name: 'graph' }, spec: { type: 'obo', obo: {} } },
         ],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: type obo of MCPExternalAuthConfig "graph" is refused by open-source builds of the operator (EnterpriseRequired)',
-        ],
       },
       {
         title: 'no authorization server, in the field of releases',
         kind: 'MCPServer',
         value: { spec: { authServerRef: { kind: 'MCPExternalAuthConfig', name: 'key' } } as object },
         others: [headerConfig('key')],
-        findings: [
+        findings:
           'spec.authServerRef.name: type headerInjection of MCPExternalAuthConfig "key" cannot be the authorization server of an MCPServer, which is then not reconciled',
-        ],
       },
       {
         title: 'a bearer token of an entry',
         kind: 'MCPServerEntry',
         value: workload('token', 'tools'),
         others: [bearerConfig('token')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: type bearerToken of MCPExternalAuthConfig "token" cannot be used for backends by ToolHive releases, so vMCP leaves out a backend that relies on it',
-        ],
       },
       {
         title: 'a header for a workload alone',
@@ -286,7 +275,7 @@ export const authConfigTypeSuited = defineRule({
             spec: { externalAuthConfigRef: { name: 'example' } },
           },
         ],
-        findings: ['spec.type: has no effect on an MCPServer without `groupRef`: MCPServer "jira"'],
+        findings: 'spec.type: has no effect on an MCPServer without `groupRef`: MCPServer "jira"',
       },
       {
         title: 'no authorization server',
@@ -299,9 +288,8 @@ export const authConfigTypeSuited = defineRule({
             spec: { authServerRef: { name: 'example' } },
           },
         ],
-        findings: [
+        findings:
           'spec.type: cannot be the authorization server of an MCPRemoteProxy, which is then not reconciled: MCPRemoteProxy "wiki"',
-        ],
       },
       {
         title: 'a bearer token for backends',
@@ -310,63 +298,56 @@ export const authConfigTypeSuited = defineRule({
           spec: { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'jira', key: 'token' } } },
         },
         others: [gateway('tools', { outgoingAuth: inline({ jira: 'example' }) })],
-        findings: [
+        findings:
           'spec.type: ToolHive releases cannot use this type for backends of VirtualMCPServer "tools": they leave out the backend, or refuse a VirtualMCPServer that names this configuration',
-        ],
       },
       {
         title: 'a token exchange with another header',
         kind: 'MCPExternalAuthConfig',
         value: exchanging({ externalTokenHeaderName: 'X-Token' }),
         others: [backend('jira', 'example'), gateway('tools')],
-        findings: [
+        findings:
           'spec.tokenExchange.externalTokenHeaderName: ToolHive releases ignore this header for backends of VirtualMCPServer "tools" and use Authorization',
-        ],
       },
       {
         title: 'a header that no VirtualMCPServer sends',
         kind: 'MCPExternalAuthConfig',
         value: injecting('X-Api-Key'),
         others: [backend('jira', 'example'), gateway('tools', { outgoingAuth: inline({ jira: 'key' }) })],
-        findings: [
+        findings:
           'spec.type: has no effect on an MCPServer for which each VirtualMCPServer (source inline) lists another configuration: MCPServer "jira"',
-        ],
       },
       {
         title: 'a token exchange with another header',
         kind: 'VirtualMCPServer',
         value: gatewayOf(),
         others: [backend('jira', 'jira'), exchangeConfigIn('jira', 'X-Token')],
-        findings: [
+        findings:
           'spec.outgoingAuth: ToolHive releases ignore externalTokenHeaderName of MCPExternalAuthConfig "jira" and use Authorization',
-        ],
       },
       {
         title: 'a bearer token, discovered',
         kind: 'VirtualMCPServer',
         value: gatewayOf(),
         others: [backend('jira', 'token'), bearerConfig('token')],
-        findings: [
+        findings:
           'spec.outgoingAuth: MCPExternalAuthConfig "token" is of type bearerToken, which ToolHive releases cannot use for backends: they leave out MCPServer "jira"',
-        ],
       },
       {
         title: 'an authorization server, inline',
         kind: 'VirtualMCPServer',
         value: gatewayOf({ outgoingAuth: inline({ jira: 'auth' }) }),
         others: [backend('jira'), serverConfig('auth', 'okta')],
-        findings: [
+        findings:
           'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: MCPExternalAuthConfig "auth" is of type embeddedAuthServer, which ToolHive releases cannot use for backends: they refuse this VirtualMCPServer',
-        ],
       },
       {
         title: 'a bearer token as a default that source discovered does not read',
         kind: 'VirtualMCPServer',
         value: gatewayOf({ outgoingAuth: { ...inline({}, 'token'), source: 'discovered' } }),
         others: [backend('jira', 'key'), headerConfig('key'), bearerConfig('token')],
-        findings: [
+        findings:
           'spec.outgoingAuth.default.externalAuthConfigRef.name: MCPExternalAuthConfig "token" is of type bearerToken, which ToolHive releases cannot use for backends: they refuse this VirtualMCPServer',
-        ],
       },
     ],
   },

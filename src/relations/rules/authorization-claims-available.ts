@@ -274,9 +274,8 @@ export const authorizationClaimsAvailable = defineRule({
           incomingAuth: { type: 'oidc', oidcConfigRef: CHECKED, authzConfigRef: { name: 'staff' } },
         }),
         others: [policiesConfig([GROUPS_POLICY])],
-        findings: [
+        findings:
           'spec.incomingAuth.authzConfigRef.name: the policies need the claim "groups", which tokens of Okta\'s org server lack: every request is denied; use an issuer such as https://…/oauth2/default',
-        ],
       },
       {
         title: 'groups of Google',
@@ -285,9 +284,8 @@ export const authorizationClaimsAvailable = defineRule({
           authServerConfig: GOOGLE,
           incomingAuth: withPolicies({ policies: [GROUPS_POLICY] }),
         }),
-        findings: [
+        findings:
           'spec.incomingAuth.authzConfig.inline.policies: the policies name the claim "groups", and access tokens of Google are opaque: policies see sub, name and email only',
-        ],
       },
       {
         title: 'groups of a delegated client',
@@ -298,25 +296,22 @@ export const authorizationClaimsAvailable = defineRule({
             policies: ['permit(principal in THVGroup::"staff", action, resource);'],
           }),
         }),
-        findings: [
+        findings:
           'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "groups", which clients without a login lack, so these clients are denied; permit them without it (up to 0.46 they are always denied)',
-        ],
       },
       {
         title: 'the email address of a job',
         kind: 'VirtualMCPServer',
         value: withJobs(EMAIL_POLICY),
-        findings: [
+        findings:
           'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "email", which tokens for assertions (RFC 7523) lack, so their clients are denied; permit them without it (up to 0.46 they are always denied)',
-        ],
       },
       {
         title: 'a policy for the job, beside one for everything that fails where there is no email address',
         kind: 'VirtualMCPServer',
         value: withJobs(EMAIL_POLICY, OF_THE_JOB),
-        findings: [
+        findings:
           'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "email", which tokens for assertions (RFC 7523) lack, so their clients are denied; permit them without it (up to 0.46 they are always denied)',
-        ],
       },
       {
         title: 'everybody without a verified address is forbidden everything',
@@ -325,9 +320,8 @@ export const authorizationClaimsAvailable = defineRule({
           PERMIT,
           'forbid(principal, action, resource) unless { principal has claim_email && principal.claim_email like "*@example.com" };',
         ),
-        findings: [
+        findings:
           'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "email", which tokens for assertions (RFC 7523) lack, so their clients are denied; permit them without it (up to 0.46 they are always denied)',
-        ],
       },
       {
         title: 'groups where all callers come with assertions',
@@ -336,9 +330,8 @@ export const authorizationClaimsAvailable = defineRule({
           authServerConfig: { issuer: 'https://auth.example.com', trustedIssuers: ASSERTIONS },
           incomingAuth: withPolicies({ policies: [GROUPS_POLICY] }),
         }),
-        findings: [
+        findings:
           'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "groups", which clients without a login lack, so these clients are denied; permit them without it (up to 0.46 they are always denied)',
-        ],
       },
       {
         title: 'groups of GitHub, in a workload',
@@ -373,9 +366,8 @@ export const authorizationClaimsAvailable = defineRule({
             },
           },
         ],
-        findings: [
+        findings:
           'spec.authzConfig.inline.policies: the policies name the claim "groups", and access tokens of GitHub are opaque: policies see sub, name and email only',
-        ],
       },
       {
         title: 'a claim in brackets, in a proxy',
@@ -400,9 +392,8 @@ export const authorizationClaimsAvailable = defineRule({
             spec: { type: 'embeddedAuthServer', embeddedAuthServer: GOOGLE },
           },
         ],
-        findings: [
+        findings:
           'spec.authzConfig.inline.policies: the policies name the claim "https://example.com/team", and access tokens of Google are opaque: policies see sub, name and email only',
-        ],
       },
       {
         title: "groups of Okta's org server",
@@ -413,9 +404,8 @@ export const authorizationClaimsAvailable = defineRule({
             policies: ['permit(principal in THVGroup::"staff", action, resource);'],
           }),
         }),
-        findings: [
+        findings:
           'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "groups", which tokens of Okta\'s org server lack: every request is denied; use an issuer such as https://…/oauth2/default',
-        ],
       },
       {
         title: 'roles of Entra, beside a policy that needs none',
@@ -432,9 +422,8 @@ export const authorizationClaimsAvailable = defineRule({
             ],
           }),
         }),
-        findings: [
+        findings:
           'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "roles", which Entra\'s tokens for Microsoft Graph lack: policies that need it never hold; request a scope such as api://<client id>/access',
-        ],
       },
       {
         title: 'groups without a login',
@@ -445,9 +434,8 @@ export const authorizationClaimsAvailable = defineRule({
             authzConfig: { type: 'inline', inline: { policies: [GROUPS_POLICY] } },
           },
         }),
-        findings: [
+        findings:
           'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "groups", and without OIDC every caller is Client::"anonymous": every request is denied',
-        ],
       },
       {
         title: 'groups without a login, in a workload',
@@ -460,9 +448,8 @@ export const authorizationClaimsAvailable = defineRule({
             },
           },
         },
-        findings: [
+        findings:
           'spec.authzConfig.inline.policies: the policies need the claim "groups", and without OIDC no caller has a token: every request is denied',
-        ],
       },
     ],
   },

@@ -76,9 +76,8 @@ export const authorizationConfiguredOnce = defineRule({
             authzConfigRef: { name: 'staff' },
           },
         },
-        findings: [
+        findings:
           'spec.authzConfigRef: the CRDs of releases refuse a resource with this beside `authzConfig`; keep one of the two',
-        ],
       },
       {
         title: 'both in a VirtualMCPServer',
@@ -91,9 +90,8 @@ export const authorizationConfiguredOnce = defineRule({
             authzConfigRef: { name: 'staff' },
           },
         }),
-        findings: [
+        findings:
           'spec.incomingAuth.authzConfigRef: the CRDs of releases refuse a resource with this beside `authzConfig`; keep one of the two',
-        ],
       },
       {
         title: 'policies where the default type does not look',

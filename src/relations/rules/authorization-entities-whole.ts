@@ -74,24 +74,21 @@ export const authorizationEntitiesWhole = defineRule({
       {
         title: 'no attributes',
         value: withEntities({ uid: staff.uid, parents: [] }),
-        findings: [
+        findings:
           'inline.entitiesJson: entity 0 has no attrs, so a server of release 0.63 does not start; add attrs, in lower case',
-        ],
       },
       {
         title: 'a group twice',
         value: withEntities(staff, { ...staff, parents: [] }),
-        findings: [
+        findings:
           'inline.entitiesJson: entity 1 is a second THVGroup::"staff", so a server of release 0.63 does not start; keep one',
-        ],
       },
       {
         title: 'no parents, in a ConfigMap',
         value: WITH_POLICIES_MAP,
         others: [policiesMap([PERMIT], { entities_json: JSON.stringify([{ uid: staff.uid, attrs: {} }]) })],
-        findings: [
+        findings:
           'configMap: in the ConfigMap "policies", entities_json: entity 0 has no parents, so a server of release 0.63 does not start; add parents, in lower case',
-        ],
       },
       {
         title: 'no attributes, in an MCPAuthzConfig',
@@ -99,9 +96,8 @@ export const authorizationEntitiesWhole = defineRule({
         others: [
           policiesConfig([PERMIT], { entities_json: JSON.stringify([{ uid: staff.uid, parents: [] }]) }),
         ],
-        findings: [
+        findings:
           'name: in the MCPAuthzConfig "staff", entities_json: entity 0 has no attrs, so a server of release 0.63 does not start; add attrs, in lower case',
-        ],
       },
     ],
   },

@@ -71,9 +71,8 @@ export const authorizationPolicyAccepted = defineRule({
       {
         title: 'two policies in an item',
         value: policiesInline(`${PERMIT}\n${FORBID}`),
-        findings: [
+        findings:
           'inline.policies[0]: has no effect from the second policy on: a forbid there forbids nothing; make each policy an item of its own',
-        ],
       },
       {
         title: 'texts that are not complete',
@@ -98,17 +97,15 @@ export const authorizationPolicyAccepted = defineRule({
         title: 'policies of a ConfigMap',
         value: WITH_POLICIES_MAP,
         others: [policiesMap([PERMIT, 'permit(principal, action, resource in Tool::["a", "b"]);'])],
-        findings: [
+        findings:
           'configMap: in the ConfigMap "policies", policies[1]: is not a Cedar policy, so the server does not start; write the name of an entity in double quotes',
-        ],
       },
       {
         title: 'policies of an MCPAuthzConfig',
         ...WITH_POLICIES_CONFIG,
         others: [policiesConfig([PERMIT, `${PERMIT} ${FORBID}`])],
-        findings: [
+        findings:
           'name: in the MCPAuthzConfig "staff", policies[1]: has no effect from the second policy on: a forbid there forbids nothing; make each policy an item of its own',
-        ],
       },
     ],
   },

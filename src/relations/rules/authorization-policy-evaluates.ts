@@ -75,9 +75,8 @@ export const authorizationPolicyEvaluates = defineRule({
           PERMIT,
           'forbid(principal, action, resource) when { principal.email like "*@contractor.example.com" };',
         ),
-        findings: [
+        findings:
           'inline.policies[1]: denies every request, whatever others permit: there is no principal.email; write principal.claim_email',
-        ],
       },
       {
         title: 'an argument that few tools have',
@@ -85,9 +84,8 @@ export const authorizationPolicyEvaluates = defineRule({
           PERMIT,
           'forbid(principal, action, resource) when { context.arg_path like "/etc/*" };',
         ),
-        findings: [
+        findings:
           'inline.policies[1]: denies calls without arg_path, and hides tools from lists, whatever others permit; write context has arg_path && …',
-        ],
       },
       {
         title: 'a claim that not everybody has',
@@ -100,9 +98,8 @@ export const authorizationPolicyEvaluates = defineRule({
             ],
           },
         },
-        findings: [
+        findings:
           'inline.policies[1]: denies callers without claim_roles, whatever others permit; write principal has claim_roles && …',
-        ],
       },
       {
         title: 'operations on values of other types',
@@ -128,9 +125,8 @@ export const authorizationPolicyEvaluates = defineRule({
         others: [
           policiesMap([PERMIT, 'forbid(principal, action, resource) when { resource.owner == "alice" };']),
         ],
-        findings: [
+        findings:
           'configMap: in the ConfigMap "policies", policies[1]: denies every request, whatever others permit: there is no resource.owner; a resource has name, operation, feature, uri, hints, arg_<name>',
-        ],
       },
       {
         title: 'policies of an MCPAuthzConfig',
@@ -138,9 +134,8 @@ export const authorizationPolicyEvaluates = defineRule({
         others: [
           policiesConfig([PERMIT, 'forbid(principal, action, resource) when { resource.owner == "alice" };']),
         ],
-        findings: [
+        findings:
           'name: in the MCPAuthzConfig "staff", policies[1]: denies every request, whatever others permit: there is no resource.owner; a resource has name, operation, feature, uri, hints, arg_<name>',
-        ],
       },
     ],
   },

@@ -84,18 +84,16 @@ export const authorizationPolicyMatches = defineRule({
           'permit(principal, action == Action::"call_tool", resource);',
           'forbid(principal, action == Action::"tools/call", resource == Tool::"delete_repo");',
         ),
-        findings: [
+        findings:
           'inline.policies[1]: forbids nothing: no request asks Action::"tools/call"; write Action::"call_tool"',
-        ],
       },
       {
         title: 'a list',
         value: policiesInline(
           'permit(principal, action == Action::"list_tools", resource == FeatureType::"tool");',
         ),
-        findings: [
+        findings:
           'inline.policies[0]: permits nothing: Action::"list_tools" is never asked: lists show what "call_tool" permits',
-        ],
       },
       {
         title: 'another type of principal, of group and of resource',
@@ -116,9 +114,8 @@ export const authorizationPolicyMatches = defineRule({
           'permit(principal, action, resource);',
           'forbid(principal, action, resource) unless { principal in Role::"admin" };',
         ),
-        findings: [
+        findings:
           'inline.policies[1]: forbids every request: nobody is in Role::"admin": groups of a token are THVGroup; write THVGroup::"admin"',
-        ],
       },
       {
         title: 'the type of another release of the policies',
@@ -127,9 +124,8 @@ export const authorizationPolicyMatches = defineRule({
           groupEntityType: 'ClaimGroup',
           inline: { policies: ['permit(principal in THVGroup::"staff", action, resource);'] },
         },
-        findings: [
+        findings:
           'inline.policies[0]: permits nothing: groups are ClaimGroup (groupEntityType), never THVGroup::"staff"; write ClaimGroup::"staff"',
-        ],
       },
       {
         title: 'attributes that nobody has, and a number',
@@ -153,17 +149,15 @@ export const authorizationPolicyMatches = defineRule({
         title: 'policies of a ConfigMap',
         value: WITH_POLICIES_MAP,
         others: [policiesMap(['permit(principal, action == Action::"callTool", resource);'])],
-        findings: [
+        findings:
           'configMap: in the ConfigMap "policies", policies[0]: permits nothing: no request asks Action::"callTool"; write Action::"call_tool"',
-        ],
       },
       {
         title: 'policies of an MCPAuthzConfig',
         ...WITH_POLICIES_CONFIG,
         others: [policiesConfig(['permit(principal in Group::"staff", action, resource);'])],
-        findings: [
+        findings:
           'name: in the MCPAuthzConfig "staff", policies[0]: permits nothing: nobody is in Group::"staff": groups of a token are THVGroup; write THVGroup::"staff"',
-        ],
       },
     ],
   },

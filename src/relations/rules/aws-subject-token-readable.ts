@@ -150,18 +150,16 @@ export const awsSubjectTokenReadable = defineRule({
         kind: 'MCPExternalAuthConfig',
         value: signingFor('github'),
         others: [gateway('vmcp', { authServerConfig: githubServer('okta') }), backend('aws', 'example')],
-        findings: [
+        findings:
           'spec.awsSts.subjectProviderName: VirtualMCPServer "vmcp" sends STS the access token of "github" (GitHub), which is no JWT, so every call fails; set awsSts.subjectProviderName to "okta"',
-        ],
       },
       {
         title: 'none named, and GitHub comes first',
         kind: 'VirtualMCPServer',
         value: gatewayOf({ authServerConfig: githubServer('okta'), outgoingAuth: inline({}, 'aws') }),
         others: [backend('aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
-        findings: [
+        findings:
           'spec.outgoingAuth.default.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "github" (GitHub), which is no JWT: every call fails; set awsSts.subjectProviderName to "okta"',
-        ],
       },
       {
         title: 'a backend that joins a VirtualMCPServer with a login at GitHub',
@@ -171,9 +169,8 @@ export const awsSubjectTokenReadable = defineRule({
           gateway('vmcp', { authServerConfig: githubServer('okta') }),
           mappedConfig('aws', { fallbackRoleArn: READER, subjectProviderName: 'github' }),
         ],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of "github" (GitHub) of VirtualMCPServer "vmcp", which is no JWT: every call fails; set awsSts.subjectProviderName to "okta"',
-        ],
       },
       {
         title: 'a proxy with a login at Google',
@@ -187,9 +184,8 @@ export const awsSubjectTokenReadable = defineRule({
           },
           mappedConfig('aws', { fallbackRoleArn: READER }),
         ],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "google" (Google), which is no JWT: every call fails; log in at a provider that issues JWTs',
-        ],
       },
     ],
   },

@@ -73,9 +73,8 @@ export const backendAuthServed = defineRule({
         title: 'another provider',
         value: workload('jira', 'tools'),
         others: [injectConfig('jira', 'okta'), gateway('tools', { authServerConfig: authServer('github') })],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" has upstreamInject.providerName "okta", and VirtualMCPServer "tools" has no such upstream provider, so its calls here fail; there is "github"',
-        ],
       },
       {
         title: 'an AWS role for the token of another provider',
@@ -88,9 +87,8 @@ export const backendAuthServed = defineRule({
           }),
           gateway('tools', { authServerConfig: authServer('github') }),
         ],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" has awsSts.subjectProviderName "okta", and VirtualMCPServer "tools" has no such upstream provider, so its calls here fail; there is "github"',
-        ],
       },
     ],
   },

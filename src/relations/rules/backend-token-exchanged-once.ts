@@ -116,27 +116,24 @@ export const backendTokenExchangedOnce = defineRule({
           exchangeConfig('wiki'),
           exchangeConfig('second'),
         ],
-        findings: [
+        findings:
           'spec.outgoingAuth.backends[wiki].externalAuthConfigRef.name: remove `externalAuthConfigRef` from the workload, whose second exchange of the token may be refused: MCPRemoteProxy "wiki", after MCPExternalAuthConfig "wiki"',
-        ],
       },
       {
         title: 'discovered: the reference of the workload counts for both',
         kind: 'VirtualMCPServer',
         value: gatewayOf(),
         others: [backend('jira', 'jira'), exchangeConfig('jira')],
-        findings: [
+        findings:
           'spec.outgoingAuth: the proxy of the workload exchanges again, which may be refused; name the configuration in `backends` (source inline) only: MCPServer "jira", after MCPExternalAuthConfig "jira"',
-        ],
       },
       {
         title: 'a workload that joins later',
         kind: 'MCPRemoteProxy',
         value: workload('jira', 'tools'),
         others: [exchangeConfig('jira'), gateway('vmcp')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef: VirtualMCPServer "vmcp" exchanges the token before, and the second exchange may be refused; name the configuration in its `backends` (source inline) only',
-        ],
       },
       {
         title: 'a workload that joins, with a configuration of its own',
@@ -147,18 +144,16 @@ export const backendTokenExchangedOnce = defineRule({
           exchangeConfig('second'),
           gateway('vmcp', { outgoingAuth: inline({ example: 'jira' }) }),
         ],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef: VirtualMCPServer "vmcp" exchanges the token before, and the second exchange may be refused; remove this reference',
-        ],
       },
       {
         title: 'inline: the same configuration here and in the workload',
         kind: 'VirtualMCPServer',
         value: gatewayOf({ outgoingAuth: inline({ wiki: 'wiki' }) }),
         others: [backend('wiki', 'wiki', 'MCPRemoteProxy'), exchangeConfig('wiki')],
-        findings: [
+        findings:
           'spec.outgoingAuth.backends[wiki].externalAuthConfigRef.name: the proxy of the workload exchanges again, which may be refused; remove its `externalAuthConfigRef`: MCPRemoteProxy "wiki", after MCPExternalAuthConfig "wiki"',
-        ],
       },
     ],
   },

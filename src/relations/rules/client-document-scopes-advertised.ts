@@ -65,9 +65,8 @@ export const clientDocumentScopesAdvertised = defineRule({
         title: 'two of the four',
         kind: 'VirtualMCPServer',
         value: advertising(true, 'openid', 'offline_access'),
-        findings: [
+        findings:
           'spec.incomingAuth.oidcConfigRef.scopes: add profile, email: up to release 0.46 clients whose metadata document names no scope are refused',
-        ],
       },
       {
         title: 'three of the four, for a workload',
@@ -83,9 +82,8 @@ export const clientDocumentScopesAdvertised = defineRule({
             },
           },
         ],
-        findings: [
+        findings:
           'spec.oidcConfigRef.scopes: add email: up to release 0.46 clients whose metadata document names no scope are refused',
-        ],
       },
     ],
   },

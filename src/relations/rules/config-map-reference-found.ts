@@ -132,9 +132,8 @@ export const configMapReferenceFound = defineRule({
         kind: 'MCPOIDCConfig',
         value: trusting('corporate-ca'),
         others: [configMap('trust', { 'ca.crt': BUNDLE })],
-        findings: [
+        findings:
           'spec.inline.caBundleRef.configMapRef.name: Not found: "corporate-ca": no ConfigMap of this name in namespace \'default\' yet; meanwhile the workload waits, or is not reconciled',
-        ],
       },
       {
         title: 'another key',
@@ -159,9 +158,8 @@ export const configMapReferenceFound = defineRule({
           },
         },
         others: [configMap('corporate-ca', { 'ca.crt': BUNDLE })],
-        findings: [
+        findings:
           'spec.embeddedAuthServer.upstreamProviders[0].oidcConfig.caBundleRef.configMapRef.key: Not found: "ca.pem": the ConfigMap "corporate-ca" has no such key; there is "ca.crt"; meanwhile the workload waits, or is not reconciled',
-        ],
       },
       {
         title: 'a private key before the certificate',
@@ -172,9 +170,8 @@ export const configMapReferenceFound = defineRule({
             'ca.crt': `-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n${BUNDLE}`,
           }),
         ],
-        findings: [
+        findings:
           'spec.inline.caBundleRef.configMapRef.key: Invalid value: "ca.crt": the ConfigMap "corporate-ca" must begin with a PEM certificate there',
-        ],
       },
       {
         title: 'a private key beside the certificate',
@@ -203,9 +200,8 @@ export const configMapReferenceFound = defineRule({
             'ca.crt': `${BUNDLE}-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n`,
           }),
         ],
-        findings: [
+        findings:
           'spec.authServerConfig.upstreamProviders[0].oidcConfig.caBundleRef.configMapRef.key: Invalid value: "ca.crt": the ConfigMap "corporate-ca" must hold PEM certificates there, and nothing else',
-        ],
       },
       ...(['MCPServer', 'MCPRemoteProxy'] as const).map((kind) => ({
         title: `policies that are not there, of an ${kind}`,

@@ -47,9 +47,7 @@ export const deletedResourceUnreferenced = defineRule({
           { kind: 'MCPServerEntry', metadata: { name: 'wiki' }, spec: { groupRef: 'example' } },
           gateway('tools', { groupRef: { name: 'example' } }),
         ],
-        findings: [
-          `metadata.name: is still referred to by MCPServer "jira", MCPServerEntry "wiki" and VirtualMCPServer "tools"${REMEDY}`,
-        ],
+        findings: `metadata.name: is still referred to by MCPServer "jira", MCPServerEntry "wiki" and VirtualMCPServer "tools"${REMEDY}`,
       },
       {
         title: 'a configuration of many backends',
@@ -59,9 +57,7 @@ export const deletedResourceUnreferenced = defineRule({
           ...['a', 'b', 'c', 'd', 'e'].map((name) => backend(name, 'example')),
           gateway('tools', { outgoingAuth: inline({ jira: 'example' }) }),
         ],
-        findings: [
-          `metadata.name: is still referred to by MCPServer "a", MCPServer "b", MCPServer "c" and 3 more${REMEDY}`,
-        ],
+        findings: `metadata.name: is still referred to by MCPServer "a", MCPServer "b", MCPServer "c" and 3 more${REMEDY}`,
       },
       {
         title: 'the configuration of incoming tokens',
@@ -72,7 +68,7 @@ export const deletedResourceUnreferenced = defineRule({
             incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
           }),
         ],
-        findings: [`metadata.name: is still referred to by VirtualMCPServer "tools"${REMEDY}`],
+        findings: `metadata.name: is still referred to by VirtualMCPServer "tools"${REMEDY}`,
       },
     ],
   },

@@ -117,36 +117,32 @@ export const loginCallbackServed = defineRule({
         title: 'a path in `resourceUrl`, below which the callback is',
         kind: 'VirtualMCPServer',
         value: at(`${ISSUER}/mcp`, defaulting),
-        findings: [
+        findings:
           'spec.authServerConfig.upstreamProviders[0].oidcConfig.redirectUri: logins at "okta" end at "https://auth.example.com/mcp/oauth/callback", which is not served; write and register "https://auth.example.com/oauth/callback"',
-        ],
       },
       {
         title: 'the same of a workload',
         kind: 'MCPRemoteProxy',
         value: serving({}),
         others: [config(defaulting)],
-        findings: [
+        findings:
           'spec.oidcConfigRef.resourceUrl: logins at "okta" end at "https://auth.example.com/mcp/oauth/callback", which is not served; write and register "https://auth.example.com/oauth/callback" in MCPExternalAuthConfig "auth"',
-        ],
       },
       {
         title: 'the same at the configuration',
         kind: 'MCPExternalAuthConfig',
         value: { spec: config(defaulting).spec },
         others: [proxy],
-        findings: [
+        findings:
           'spec.embeddedAuthServer.upstreamProviders[0].oidcConfig.redirectUri: write and register "https://auth.example.com/oauth/callback": logins for MCPRemoteProxy "wiki" end at "https://auth.example.com/mcp/oauth/callback", not served',
-        ],
       },
       {
         title: 'the same at the configuration of two workloads',
         kind: 'MCPExternalAuthConfig',
         value: { spec: config(defaulting).spec },
         others: [proxy, { ...proxy, metadata: { name: 'jira' } }],
-        findings: [
+        findings:
           'spec.embeddedAuthServer.upstreamProviders[0].oidcConfig.redirectUri: write and register "https://auth.example.com/oauth/callback": logins for MCPRemoteProxy "jira" and MCPRemoteProxy "wiki" end below a path, not served',
-        ],
       },
     ],
   },

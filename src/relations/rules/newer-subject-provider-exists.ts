@@ -147,9 +147,8 @@ export const newerSubjectProviderExists = defineRule({
           backend('jira', 'jira', 'MCPRemoteProxy'),
           config('awsSts', { ...AWS, subjectProviderName: 'octa' }),
         ],
-        findings: [
+        findings:
           'spec.authServerConfig: MCPExternalAuthConfig "jira" has awsSts.subjectProviderName "octa", and authServerConfig has no such upstream provider, so every call to the backend fails; there is "okta"',
-        ],
       },
       {
         title: 'several providers, and none named',
@@ -159,45 +158,40 @@ export const newerSubjectProviderExists = defineRule({
           outgoingAuth: inline({ jira: 'jira' }),
         }),
         others: [backend('jira'), config('xaa', XAA)],
-        findings: [
+        findings:
           'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: set xaa.subjectProviderName in MCPExternalAuthConfig "jira": the operator chooses none of several providers, so no call gets a token; there is "okta", "github"',
-        ],
       },
       {
         title: 'none named, discovered: releases do not choose the only one there',
         kind: 'VirtualMCPServer',
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [backend('jira', 'jira'), config('xaa', XAA)],
-        findings: [
+        findings:
           'spec.authServerConfig: set xaa.subjectProviderName in MCPExternalAuthConfig "jira": for discovered backends the operator chooses no provider, so every call to the backend fails; there is "okta"',
-        ],
       },
       {
         title: 'no embedded server',
         kind: 'VirtualMCPServer',
         value: gatewayOf(),
         others: [backend('jira', 'jira'), config('xaa', { ...XAA, subjectProviderName: 'okta' })],
-        findings: [
+        findings:
           'spec.authServerConfig: MCPExternalAuthConfig "jira" exchanges the token of a login (xaa), and there is no authServerConfig, so every call to the backend fails; add one with the provider',
-        ],
       },
       {
         title: 'a backend that joins later',
         kind: 'MCPServerEntry',
         value: joiningAs('jira'),
         others: [gateway('vmcp', { authServerConfig: authServer('okta') }), config('xaa', XAA)],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: set xaa.subjectProviderName in MCPExternalAuthConfig "jira": for discovered backends the operator chooses no provider, so every call fails; VirtualMCPServer "vmcp" has "okta"',
-        ],
       },
       {
         title: 'a backend that joins a VirtualMCPServer without logins',
         kind: 'MCPRemoteProxy',
         value: joiningAs('jira'),
         others: [gateway('vmcp'), config('xaa', XAA)],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" exchanges the token of a login (xaa), and VirtualMCPServer "vmcp" has no authServerConfig, so every call fails; add one with the provider',
-        ],
       },
     ],
   },

@@ -56,18 +56,16 @@ export const ownReferenceAgreed = defineRule({
         kind: 'VirtualMCPServer',
         value: gatewayOf({ outgoingAuth: inline({}, 'all') }),
         others: [backend('jira', 'jira', 'MCPServerEntry'), exchangeConfig('jira'), exchangeConfig('all')],
-        findings: [
+        findings:
           'spec.outgoingAuth.backends: list MCPServerEntry "jira": the specification has the default for it, releases use its own MCPExternalAuthConfig "jira"',
-        ],
       },
       {
         title: 'the same, of an entry, where the default is another one',
         kind: 'MCPServerEntry',
         value: workload('key', 'tools'),
         others: [gateway('tools', { outgoingAuth: inline({}, 'other') }), exchangeConfig('key')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef: list this workload in `backends` of VirtualMCPServer "tools": the specification has the default for it, releases use this reference',
-        ],
       },
     ],
   },

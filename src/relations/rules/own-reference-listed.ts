@@ -64,36 +64,32 @@ export const ownReferenceListed = defineRule({
         kind: 'VirtualMCPServer',
         value: gatewayOf({ outgoingAuth: inline({ jira: 'jira' }) }),
         others: [backend('jira'), backend('wiki', 'key'), exchangeConfig('jira'), headerConfig('key')],
-        findings: [
+        findings:
           'spec.outgoingAuth.backends: list MCPServer "wiki": the specification has no credentials for it, releases use its own MCPExternalAuthConfig "key", and up to 0.56 vMCP does not start, as its Secret is not mounted',
-        ],
       },
       {
         title: 'the same, of the backend',
         kind: 'MCPServer',
         value: workload('key', 'tools'),
         others: [gateway('tools', { outgoingAuth: inline({ jira: 'other' }) }), headerConfig('key')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef: list this workload in `backends` of VirtualMCPServer "tools": the specification has no credentials for it, releases use this reference, and up to 0.56 vMCP does not start, as its Secret is not mounted',
-        ],
       },
       {
         title: 'a bearer token of a proxy, for which releases have no strategy',
         kind: 'MCPRemoteProxy',
         value: workload('token', 'tools'),
         others: [gateway('tools', { outgoingAuth: inline({}, 'other') }), bearerConfig('token')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef: list this workload in `backends` of VirtualMCPServer "tools": the specification has the default for it, releases leave it out: they cannot use this reference',
-        ],
       },
       {
         title: 'the same, of an entry',
         kind: 'MCPServerEntry',
         value: workload('key', 'tools'),
         others: [gateway('tools', { outgoingAuth: inline({}, 'other') }), headerConfig('key')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef: list this workload in `backends` of VirtualMCPServer "tools": the specification has the default for it, releases use this reference, and up to 0.56 vMCP does not start, as its Secret is not mounted',
-        ],
       },
     ],
   },

@@ -94,18 +94,16 @@ export const passedHeaderSetOnce = defineRule({
         kind: 'VirtualMCPServer',
         value: gatewayOf({ passthroughHeaders: ['X-Request-Id', 'X-Api-Key'] }),
         others: [entry('jira', API_KEY)],
-        findings: [
+        findings:
           'spec.passthroughHeaders[1]: MCPServerEntry "jira" sets "x-api-key" in `headerForward`, so calls to such an entry fail when clients send the header; remove it here or from `headerForward`',
-        ],
       },
       {
         title: 'the same, of an entry',
         kind: 'MCPServerEntry',
         value: { spec: entrySpec(TENANT) },
         others: [gateway('tools', { config: { passthroughHeaders: ['x-tenant-id'] } })],
-        findings: [
+        findings:
           'spec.headerForward.addPlaintextHeaders[X-Tenant-Id]: VirtualMCPServer "tools" passes on this header of clients, so calls with it fail; remove it here or from `passthroughHeaders`',
-        ],
       },
     ],
   },

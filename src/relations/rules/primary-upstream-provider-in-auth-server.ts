@@ -72,7 +72,7 @@ export const primaryUpstreamProviderInAuthServer = defineRule({
           authServerConfig: authServer('okta', 'github'),
           incomingAuth: withPolicies({ primaryUpstreamProvider: 'github' }),
         }),
-        findings: [`spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider: ${DEPRECATED}`],
+        findings: `spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider: ${DEPRECATED}`,
       },
       {
         title: 'in both',
@@ -81,7 +81,7 @@ export const primaryUpstreamProviderInAuthServer = defineRule({
           authServerConfig: { ...authServer('okta', 'github'), primaryUpstreamProvider: 'okta' },
           incomingAuth: withPolicies({ primaryUpstreamProvider: 'github' }),
         }),
-        findings: [`spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider: ${SECOND}`],
+        findings: `spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider: ${SECOND}`,
       },
       ...(['MCPServer', 'MCPRemoteProxy'] as const).map((kind) => ({
         title: `in the policies of an ${kind}`,

@@ -79,27 +79,24 @@ export const referenceFound = defineRule({
         kind: 'MCPServer',
         value: { spec: { groupRef: { name: 'tolls' } } },
         others: [group()],
-        findings: [
+        findings:
           'spec.groupRef.name: Not found: "tolls": no MCPGroup of this name in namespace \'default\'; did you mean "tools"',
-        ],
       },
       {
         title: 'a group, written as older releases did',
         kind: 'MCPRemoteProxy',
         value: { spec: { groupRef: 'backends' } },
         others: [],
-        findings: [
+        findings:
           'spec.groupRef: Not found: "backends": no MCPGroup of this name in namespace \'default\' yet',
-        ],
       },
       {
         title: 'a configuration of another namespace',
         kind: 'MCPServerEntry',
         value: { spec: { groupRef: { name: 'tools' }, externalAuthConfigRef: { name: 'api-key' } } },
         others: [group(), { ...headerConfig('api-key'), metadata: { name: 'api-key', namespace: 'shared' } }],
-        findings: [
+        findings:
           "spec.externalAuthConfigRef.name: Not found: \"api-key\": no MCPExternalAuthConfig of this name in namespace 'default'; there is one in namespace 'shared', but references stay within their own",
-        ],
       },
       {
         title: 'nothing there yet',

@@ -42,7 +42,7 @@ export const refreshScopeNotAdvertised = defineRule({
         title: 'the scope of refresh tokens',
         kind: 'VirtualMCPServer',
         value: server(advertising('openid', 'offline_access')),
-        findings: [`spec.incomingAuth.oidcConfigRef.scopes[1]: ${REMEDY}`],
+        findings: `spec.incomingAuth.oidcConfigRef.scopes[1]: ${REMEDY}`,
       },
       {
         title: 'the same of a workload',
@@ -50,7 +50,7 @@ export const refreshScopeNotAdvertised = defineRule({
         value: {
           spec: { oidcConfigRef: { name: 'corporate', audience: 'jira', scopes: ['offline_access'] } },
         },
-        findings: [`spec.oidcConfigRef.scopes[0]: ${REMEDY}`],
+        findings: `spec.oidcConfigRef.scopes[0]: ${REMEDY}`,
       },
       {
         title: 'the same of a proxy',
@@ -58,7 +58,7 @@ export const refreshScopeNotAdvertised = defineRule({
         value: {
           spec: { oidcConfigRef: { name: 'corporate', audience: 'jira', scopes: ['offline_access'] } },
         },
-        findings: [`spec.oidcConfigRef.scopes[0]: ${REMEDY}`],
+        findings: `spec.oidcConfigRef.scopes[0]: ${REMEDY}`,
       },
     ],
   },

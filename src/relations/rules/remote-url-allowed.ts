@@ -48,16 +48,14 @@ export const remoteUrlAllowed = defineRule({
       {
         title: 'a Service',
         value: { spec: { remoteUrl: 'http://jira.tools.svc.cluster.local:8080/mcp' } },
-        findings: [
+        findings:
           'spec.remoteUrl: the operator refuses a host inside the cluster or its network; set `allowPrivateEndpoint: true` (from release 0.45 on), or use an MCPServer',
-        ],
       },
       {
         title: 'this machine, whatever is allowed',
         value: { spec: { remoteUrl: 'http://localhost:8080/mcp', allowPrivateEndpoint: true } },
-        findings: [
+        findings:
           'spec.remoteUrl: the operator refuses this host: a remote server is never at a loopback, link-local or metadata address',
-        ],
       },
     ],
   },

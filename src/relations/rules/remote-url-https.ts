@@ -49,16 +49,14 @@ export const remoteUrlHttps = defineRule({
       {
         title: 'http on the internet',
         value: { spec: { remoteUrl: 'http://mcp.example.com/mcp' } },
-        findings: [
+        findings:
           "spec.remoteUrl: sends requests and their credentials over the internet in the clear; use 'https://'",
-        ],
       },
       {
         title: 'http, in the domain of a country',
         value: { spec: { remoteUrl: 'http://mcp.example.de/mcp' } },
-        findings: [
+        findings:
           "spec.remoteUrl: sends requests and their credentials over the internet in the clear; use 'https://'",
-        ],
       },
     ],
   },

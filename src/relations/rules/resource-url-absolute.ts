@@ -67,9 +67,7 @@ export const resourceUrlAbsolute = defineRule({
         title: 'a host without a scheme',
         kind: 'VirtualMCPServer',
         value: checking('mcp.example.com/mcp'),
-        findings: [
-          `spec.incomingAuth.oidcConfigRef.resourceUrl: Invalid value: "mcp.example.com/mcp": is not an absolute http(s) URL: ${NOT_ABSOLUTE}`,
-        ],
+        findings: `spec.incomingAuth.oidcConfigRef.resourceUrl: Invalid value: "mcp.example.com/mcp": is not an absolute http(s) URL: ${NOT_ABSOLUTE}`,
       },
       {
         title: 'a fragment',
@@ -83,9 +81,7 @@ export const resourceUrlAbsolute = defineRule({
             },
           },
         },
-        findings: [
-          `spec.oidcConfigRef.resourceUrl: Invalid value: "https://jira.example.com/mcp#tools": ${FRAGMENT}`,
-        ],
+        findings: `spec.oidcConfigRef.resourceUrl: Invalid value: "https://jira.example.com/mcp#tools": ${FRAGMENT}`,
       },
     ],
   },

@@ -94,18 +94,16 @@ export const resourceUrlHostAgreed = defineRule({
         title: 'two hosts',
         kind: 'VirtualMCPServer',
         value: at(ELSEWHERE, embedded),
-        findings: [
+        findings:
           'spec.incomingAuth.oidcConfigRef.resourceUrl: logins return to this host and are rejected: a cookie binds them to "auth.example.com"; set `redirectUri` of each upstream provider to https://auth.example.com/oauth/callback',
-        ],
       },
       {
         title: 'the same of a workload',
         kind: 'MCPRemoteProxy',
         value: workloadAt(ELSEWHERE),
         others: [config(embedded)],
-        findings: [
+        findings:
           'spec.oidcConfigRef.resourceUrl: logins return to this host and are rejected: a cookie binds them to "auth.example.com"; set `redirectUri` in MCPExternalAuthConfig "auth" to https://auth.example.com/oauth/callback',
-        ],
       },
     ],
   },

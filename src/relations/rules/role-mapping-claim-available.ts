@@ -139,9 +139,8 @@ export const roleMappingClaimAvailable = defineRule({
           ],
         }),
         others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
-        findings: [
+        findings:
           'spec.awsSts.roleClaim: tokens that VirtualMCPServer "vmcp" issues lack "groups": no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scp',
-        ],
       },
       {
         title: 'roles, named, and nothing to fall back to',
@@ -150,9 +149,8 @@ export const roleMappingClaimAvailable = defineRule({
         others: [
           gateway('vmcp', { authServerConfig: authServer('okta'), outgoingAuth: inline({ aws: 'example' }) }),
         ],
-        findings: [
+        findings:
           'spec.awsSts.roleClaim: tokens that VirtualMCPServer "vmcp" issues lack "roles": no mapping matches, nobody gets a role; they have sub, name, email, client_id, scp',
-        ],
       },
       {
         title: 'scopes, which these tokens have as the list `scp`',
@@ -162,9 +160,8 @@ export const roleMappingClaimAvailable = defineRule({
           roleMappings: [{ roleArn: ADMIN, matcher: '"admin" in claims.scope' }],
         }),
         others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
-        findings: [
+        findings:
           'spec.awsSts.roleMappings[0]: tokens that VirtualMCPServer "vmcp" issues lack "scope": no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scp',
-        ],
       },
       {
         title: 'one of several',
@@ -176,9 +173,8 @@ export const roleMappingClaimAvailable = defineRule({
           ],
         }),
         others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
-        findings: [
+        findings:
           'spec.awsSts.roleMappings[0]: tokens that VirtualMCPServer "vmcp" issues lack "realm_access": roleMappings[0] never matches; they have sub, name, email, client_id, scp',
-        ],
       },
       {
         title: 'the VirtualMCPServer comes later',
@@ -188,9 +184,8 @@ export const roleMappingClaimAvailable = defineRule({
           backend('aws'),
           mappedConfig('aws', { roleMappings: [{ roleArn: ADMIN, matcher: '"ops" in claims.groups' }] }),
         ],
-        findings: [
+        findings:
           'spec.outgoingAuth.backends[aws].externalAuthConfigRef.name: MCPExternalAuthConfig "aws" asks for "groups", which tokens issued here lack: no mapping matches, nobody gets a role; they have sub, name, email, client_id, scp',
-        ],
       },
       {
         title: 'a backend that joins later',
@@ -200,9 +195,8 @@ export const roleMappingClaimAvailable = defineRule({
           gateway('vmcp', { authServerConfig: authServer('okta') }),
           mappedConfig('aws', { roleMappings: [{ roleArn: ADMIN, claim: 'admins' }] }),
         ],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" asks for "groups", which tokens that VirtualMCPServer "vmcp" issues lack: no mapping matches, nobody gets a role; they have sub, name, email, client_id, scp',
-        ],
       },
       {
         title: 'a proxy with an authorization server of its own',
@@ -215,9 +209,8 @@ export const roleMappingClaimAvailable = defineRule({
             roleMappings: [{ roleArn: ADMIN, claim: 'admins' }],
           }),
         ],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" asks for "groups", which tokens issued here lack: no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scp',
-        ],
       },
     ],
   },

@@ -97,18 +97,16 @@ export const secretReferenceFound = defineRule({
             },
           },
         },
-        findings: [
+        findings:
           'spec.headerForward.addHeadersFromSecret[0].valueSecretRef.key: Not found: "key": the Secret "jira" has no such key; meanwhile the workload does not start, or fails at its first call',
-        ],
         others: [{ kind: 'Secret', metadata: { name: 'jira' }, data: { token: 'c2VjcmV0' } } as never],
       },
       {
         title: 'an environment variable of an MCPServer, without the key',
         kind: 'MCPServer',
         value: withVariableFrom('key'),
-        findings: [
+        findings:
           'spec.secrets[0].key: Not found: "key": the Secret "jira" has no such key; meanwhile the workload does not start, or fails at its first call',
-        ],
         others: [{ kind: 'Secret', metadata: { name: 'jira' }, data: { token: 'c2VjcmV0' } } as never],
       },
       {
@@ -123,17 +121,15 @@ export const secretReferenceFound = defineRule({
             },
           },
         },
-        findings: [
+        findings:
           'spec.sessionStorage.passwordRef.name: Not found: "redis": no Secret of this name in namespace \'default\' yet; meanwhile the workload does not start, or fails at its first call',
-        ],
       },
       {
         title: 'not there',
         kind: 'MCPExternalAuthConfig',
         value: { ...(bearerConfig('jira') as object) },
-        findings: [
+        findings:
           'spec.bearerToken.tokenSecretRef.name: Not found: "jira": no Secret of this name in namespace \'default\' yet; meanwhile the workload does not start, or fails at its first call',
-        ],
       },
       {
         title: 'the client of introspection',
@@ -144,9 +140,8 @@ export const secretReferenceFound = defineRule({
             inline: { issuer: 'https://login.example.com', clientSecretRef: { name: 'oidc', key: 'secret' } },
           },
         },
-        findings: [
+        findings:
           'spec.inline.clientSecretRef.name: Not found: "oidc": no Secret of this name in namespace \'default\' yet; meanwhile the workload does not start, or fails at its first call',
-        ],
       },
       {
         title: 'another key',
@@ -161,9 +156,8 @@ export const secretReferenceFound = defineRule({
             stringData: { 'signing-key': 'x', hmac_key: 'y' },
           } as never,
         ],
-        findings: [
+        findings:
           'spec.authServerConfig.hmacSecretRefs[0].key: Not found: "hmac-key": the Secret "auth" has no such key; did you mean "hmac_key"; meanwhile the workload does not start, or fails at its first call',
-        ],
       },
       {
         title: 'the token for the registration at a provider',
@@ -183,9 +177,8 @@ export const secretReferenceFound = defineRule({
             ],
           },
         }),
-        findings: [
+        findings:
           'spec.authServerConfig.upstreamProviders[0].oidcConfig.dcrConfig.initialAccessTokenRef.name: Not found: "okta": no Secret of this name in namespace \'default\' yet; meanwhile the workload does not start, or fails at its first call',
-        ],
       },
     ],
   },

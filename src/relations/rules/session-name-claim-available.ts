@@ -139,27 +139,24 @@ export const sessionNameClaimAvailable = defineRule({
         kind: 'MCPExternalAuthConfig',
         value: naming('preferred_username'),
         others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
-        findings: [
+        findings:
           'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues lack "preferred_username": every call fails; use sub or email',
-        ],
       },
       {
         title: 'the audience, which is a list',
         kind: 'MCPExternalAuthConfig',
         value: naming('aud'),
         others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
-        findings: [
+        findings:
           'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues have "aud", which is not a string: every call fails; use sub or email',
-        ],
       },
       {
         title: 'the address, of clients without a login',
         kind: 'MCPExternalAuthConfig',
         value: naming('email'),
         others: [gateway('vmcp', { authServerConfig: withoutLogin }), backend('aws', 'example')],
-        findings: [
+        findings:
           'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues lack "email": every call fails; use client_id',
-        ],
       },
       {
         title: 'the VirtualMCPServer comes later',
@@ -169,9 +166,8 @@ export const sessionNameClaimAvailable = defineRule({
           backend('aws', 'aws'),
           mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' }),
         ],
-        findings: [
+        findings:
           'spec.authServerConfig: sessionNameClaim of MCPExternalAuthConfig "aws" is "upn", which tokens of the embedded server lack: every call fails; use sub or email',
-        ],
       },
       {
         title: 'a backend that joins later',
@@ -181,9 +177,8 @@ export const sessionNameClaimAvailable = defineRule({
           gateway('vmcp', { authServerConfig: authServer('okta') }),
           mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'preferred_username' }),
         ],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: sessionNameClaim of MCPExternalAuthConfig "aws" is "preferred_username", which tokens of VirtualMCPServer "vmcp" lack: every call fails; use sub or email',
-        ],
       },
       {
         title: 'a proxy with an authorization server of its own',
@@ -193,9 +188,8 @@ export const sessionNameClaimAvailable = defineRule({
           serverConfig('auth', 'okta'),
           mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' }),
         ],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: sessionNameClaim of MCPExternalAuthConfig "aws" is "upn", which tokens of the embedded server lack: every call fails; use sub or email',
-        ],
       },
     ],
   },

@@ -182,18 +182,16 @@ export const subjectProviderChosen = defineRule({
           outgoingAuth: inline({ jira: 'jira' }),
         }),
         others: [backend('jira'), exchangeConfig('jira')],
-        findings: [
+        findings:
           'spec.authServerConfig.upstreamProviders: vMCP exchanges the token of the first provider, "okta"; to choose another, set `subjectProviderName` in MCPExternalAuthConfig "jira"',
-        ],
       },
       {
         title: 'the configuration came first',
         kind: 'VirtualMCPServer',
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [backend('jira', 'jira'), exchangeConfig('jira')],
-        findings: [
+        findings:
           'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta", in MCPExternalAuthConfig "jira": until then vMCP exchanges its own JWT, which identity providers refuse',
-        ],
       },
       {
         title: 'an update by which it is reached',
@@ -201,9 +199,8 @@ export const subjectProviderChosen = defineRule({
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         old: gatewayOf({ authServerConfig: authServer('okta'), groupRef: { name: 'others' } }),
         others: [backend('jira', 'jira'), exchangeConfig('jira')],
-        findings: [
+        findings:
           'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta", in MCPExternalAuthConfig "jira": until then vMCP exchanges its own JWT, which identity providers refuse',
-        ],
       },
       {
         title: 'a record of what is not there any more',
@@ -213,9 +210,8 @@ export const subjectProviderChosen = defineRule({
           backend('jira', 'jira'),
           { ...exchangeConfigWritten('jira', 'github'), spec: exchangeConfig('jira').spec },
         ],
-        findings: [
+        findings:
           'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta", in MCPExternalAuthConfig "jira": until then vMCP exchanges its own JWT, which identity providers refuse',
-        ],
       },
       {
         title: 'another VirtualMCPServer with the same first provider, whatever the second is',
@@ -226,9 +222,8 @@ export const subjectProviderChosen = defineRule({
           exchangeConfig('jira'),
           gateway('other', { authServerConfig: authServer('okta', '') }),
         ],
-        findings: [
+        findings:
           'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta", in MCPExternalAuthConfig "jira": until then vMCP exchanges its own JWT, which identity providers refuse',
-        ],
       },
       {
         title: 'another one comes first',
@@ -236,18 +231,16 @@ export const subjectProviderChosen = defineRule({
         value: gatewayOf({ authServerConfig: authServer('github', 'okta') }),
         old: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
         others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
-        findings: [
+        findings:
           'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "github", in MCPExternalAuthConfig "jira": until then vMCP exchanges its own JWT, which identity providers refuse',
-        ],
       },
       {
         title: 'a backend that joins later',
         kind: 'MCPServerEntry',
         value: joiningAs('jira'),
         others: [gateway('vmcp', { authServerConfig: authServer('okta') }), exchangeConfig('jira')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: set `subjectProviderName`, such as "okta", in MCPExternalAuthConfig "jira": until then VirtualMCPServer "vmcp" exchanges its own JWT, which identity providers refuse',
-        ],
       },
     ],
   },

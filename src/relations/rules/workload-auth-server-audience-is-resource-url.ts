@@ -68,18 +68,16 @@ export const workloadAuthServerAudienceIsResourceUrl = defineRule({
         kind: 'MCPServer',
         value: serving({ audience: 'https://jira.example.com' }),
         others: [serverConfig('auth', 'okta')],
-        findings: [
+        findings:
           'spec.oidcConfigRef.resourceUrl: defaults to the address in the cluster, which is not the audience, so the operator refuses the resource; set it to "https://jira.example.com"',
-        ],
       },
       {
         title: 'another URL',
         kind: 'MCPRemoteProxy',
         value: serving({ audience: 'https://jira.example.com', resourceUrl: 'https://mcp.example.com' }),
         others: [serverConfig('auth', 'okta')],
-        findings: [
+        findings:
           'spec.oidcConfigRef.audience: must equal `resourceUrl`, "https://mcp.example.com", the only audience of tokens of the embedded server, or the operator refuses it',
-        ],
       },
       {
         title: 'a name, through the other field',
@@ -91,9 +89,8 @@ export const workloadAuthServerAudienceIsResourceUrl = defineRule({
           },
         },
         others: [serverConfig('auth', 'okta')],
-        findings: [
+        findings:
           'spec.oidcConfigRef.audience: must be an absolute http(s) URL without a fragment, or every login at the embedded server fails; write the URL of clients, in `resourceUrl` too',
-        ],
       },
     ],
   },

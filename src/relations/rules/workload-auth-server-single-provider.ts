@@ -50,18 +50,16 @@ export const workloadAuthServerSingleProvider = defineRule({
         kind: 'MCPServer',
         value: workload('auth'),
         others: [serverConfig('auth', 'okta', 'github')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: Invalid value: "auth": MCPExternalAuthConfig "auth" has 2 upstream providers, and MCPServer accepts one',
-        ],
       },
       {
         title: 'two providers, through the field of releases',
         kind: 'MCPRemoteProxy',
         value: { spec: { authServerRef: { kind: 'MCPExternalAuthConfig', name: 'auth' } } as object },
         others: [serverConfig('auth', 'okta', 'github')],
-        findings: [
+        findings:
           'spec.authServerRef.name: Invalid value: "auth": MCPExternalAuthConfig "auth" has 2 upstream providers, and MCPRemoteProxy accepts one',
-        ],
       },
     ],
   },

@@ -43,9 +43,8 @@ export const workloadAuthServerSingle = defineRule({
         title: 'the same in both fields',
         value: { spec: { ...serving({}).spec, externalAuthConfigRef: { name: 'auth' } } },
         others: [serverConfig('auth', 'okta')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef: names an embedded authorization server, as `authServerRef` does, so releases do not reconcile the workload; use this field for outgoing credentials only',
-        ],
       },
     ],
   },

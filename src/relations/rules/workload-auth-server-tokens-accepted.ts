@@ -127,9 +127,8 @@ export const workloadAuthServerTokensAccepted = defineRule({
         kind: 'MCPServer',
         value: serving({}),
         others: [serverConfig('auth', 'okta'), oidcConfig('corporate', 'https://auth.example.com/')],
-        findings: [
+        findings:
           'spec.oidcConfigRef.name: MCPOIDCConfig "corporate" refuses tokens of MCPExternalAuthConfig "auth": its issuer "https://auth.example.com/" must equal "https://auth.example.com", which differs by the slash at its end',
-        ],
       },
       {
         title: 'tokens of the cluster',
@@ -143,36 +142,31 @@ export const workloadAuthServerTokensAccepted = defineRule({
             spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} },
           },
         ],
-        findings: [
+        findings:
           'spec.oidcConfigRef.name: MCPOIDCConfig "corporate" accepts only tokens of the cluster, so those of MCPExternalAuthConfig "auth" are refused with 401; name one of type inline with its issuer',
-        ],
       },
       {
         title: 'another issuer',
         kind: 'MCPOIDCConfig',
         value: issuing('https://login.example.com'),
         others: [serverConfig('auth', 'okta'), proxyWith('auth', 'example')],
-        findings: [
+        findings:
           'spec.inline.issuer: refuses the tokens of MCPExternalAuthConfig "auth" at MCPRemoteProxy "wiki": their issuer is "https://auth.example.com"; write it here, or this one in embeddedAuthServer.issuer',
-        ],
       },
       {
         title: 'tokens of the cluster',
         kind: 'MCPOIDCConfig',
         value: { spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} } },
         others: [serverConfig('auth', 'okta'), proxyWith('auth', 'example')],
-        findings: [
-          `spec.type: refuses the tokens of MCPExternalAuthConfig "auth" at MCPRemoteProxy "wiki"; write 'inline', and their issuer in spec.inline.issuer`,
-        ],
+        findings: `spec.type: refuses the tokens of MCPExternalAuthConfig "auth" at MCPRemoteProxy "wiki"; write 'inline', and their issuer in spec.inline.issuer`,
       },
       {
         title: 'another issuer',
         kind: 'MCPExternalAuthConfig',
         value: SERVER,
         others: [proxyWith('example', 'corporate'), oidcConfig('corporate', 'https://login.example.com')],
-        findings: [
+        findings:
           'spec.embeddedAuthServer.issuer: MCPOIDCConfig "corporate" refuses these tokens with 401 at MCPRemoteProxy "wiki": its issuer "https://login.example.com" must equal this one',
-        ],
       },
       {
         title: 'tokens of the cluster',
@@ -186,9 +180,8 @@ export const workloadAuthServerTokensAccepted = defineRule({
             spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} },
           },
         ],
-        findings: [
+        findings:
           'spec.embeddedAuthServer.issuer: MCPOIDCConfig "corporate" refuses these tokens with 401 at MCPRemoteProxy "wiki": it accepts only tokens of the cluster; name one of type inline there',
-        ],
       },
     ],
   },

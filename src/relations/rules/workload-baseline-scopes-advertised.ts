@@ -139,18 +139,16 @@ export const workloadBaselineScopesAdvertised = defineRule({
         kind: 'MCPServer',
         value: serving({ scopes: ['openid'] }),
         others: [withBaseline('openid', 'offline_access')],
-        findings: [
+        findings:
           'spec.oidcConfigRef.scopes: lacks "offline_access" of baselineClientScopes of MCPExternalAuthConfig "auth": the server does not start; add them here or remove them there',
-        ],
       },
       {
         title: 'a scope that a workload does not advertise',
         kind: 'MCPExternalAuthConfig',
         value: { spec: withBaseline('jira.read').spec },
         others: [advertising('openid')],
-        findings: [
+        findings:
           'spec.embeddedAuthServer.baselineClientScopes: has "jira.read", which oidcConfigRef.scopes of MCPRemoteProxy "wiki" lacks: the server does not start there; add them there or remove them here',
-        ],
       },
     ],
   },

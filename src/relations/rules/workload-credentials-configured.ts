@@ -110,36 +110,32 @@ export const workloadCredentialsConfigured = defineRule({
         kind: 'MCPServer',
         value: checking(),
         others: [gateway('tools')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef: name a configuration: without a token this workload answers 401, and its tools are missing; there are no credentials from VirtualMCPServer "tools"',
-        ],
       },
       {
         title: 'not listed in one',
         kind: 'MCPServer',
         value: checking(),
         others: [headerConfig('key'), gateway('other', { outgoingAuth: inline({ wiki: 'key' }) })],
-        findings: [
+        findings:
           'spec.groupRef: list this workload in `backends`, or set a `default`: without a token this workload answers 401, and its tools are missing; there are no credentials from VirtualMCPServer "other"',
-        ],
       },
       {
         title: 'no credentials on purpose',
         kind: 'MCPServer',
         value: checking('none'),
         others: [OPEN, gateway('tools')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef: MCPExternalAuthConfig "none" of type unauthenticated sends no token: without a token this workload answers 401, and its tools are missing; it is used by VirtualMCPServer "tools"',
-        ],
       },
       {
         title: 'no credentials on purpose, by the default there',
         kind: 'MCPServer',
         value: checking(),
         others: [OPEN, gateway('other', { outgoingAuth: inline({}, 'none') })],
-        findings: [
+        findings:
           'spec.groupRef: MCPExternalAuthConfig "none" of type unauthenticated sends no token: without a token this workload answers 401, and its tools are missing; it is used by VirtualMCPServer "other"',
-        ],
       },
     ],
   },

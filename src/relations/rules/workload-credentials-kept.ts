@@ -140,9 +140,8 @@ export const workloadCredentialsKept = defineRule({
         kind: 'MCPServer',
         value: { spec: { ...serving({}).spec, externalAuthConfigRef: { name: 'jira' } } },
         others: [stripping('auth'), exchangeConfig('jira')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" (tokenExchange) adds credentials that disableUpstreamTokenInjection of "auth" removes, so the workload is not reconciled; remove one',
-        ],
       },
       ...([undefined, []] as const).map((providers) => ({
         title: `an exchange beside a server without a login${providers === undefined ? '' : ', with an empty list'}`,
@@ -158,18 +157,16 @@ export const workloadCredentialsKept = defineRule({
         kind: 'MCPExternalAuthConfig',
         value: { spec: stripping('example').spec },
         others: [exchangingBy('example', 'jira'), exchangeConfig('jira')],
-        findings: [
+        findings:
           'spec.embeddedAuthServer.disableUpstreamTokenInjection: removes credentials that MCPExternalAuthConfig "jira" (tokenExchange) adds, so MCPRemoteProxy "wiki" is not reconciled; remove one',
-        ],
       },
       {
         title: 'an exchange beside a server that removes it',
         kind: 'MCPExternalAuthConfig',
         value: exchanging({}),
         others: [exchangingBy('auth', 'example'), stripping('auth')],
-        findings: [
+        findings:
           'spec.type: adds credentials that MCPExternalAuthConfig "auth" removes, so MCPRemoteProxy "wiki" is not reconciled; remove one',
-        ],
       },
     ],
   },

@@ -134,17 +134,15 @@ export const workloadDelegateClientServed = defineRule({
         title: 'a scope that is not advertised',
         value: serving({ audience: resourceUrl, resourceUrl }),
         others: [delegating({ ...agent, scopes: ['openid', 'tools'] })],
-        findings: [
+        findings:
           'spec.oidcConfigRef.scopes: add "tools" of a delegate client of MCPExternalAuthConfig "auth", or remove it there: the operator refuses a scope that is not advertised',
-        ],
       },
       {
         title: 'another audience',
         value: serving({ audience: resourceUrl, resourceUrl }),
         others: [delegating({ ...agent, audiences: ['https://jira.example.com'] })],
-        findings: [
+        findings:
           'spec.oidcConfigRef.resourceUrl: is the only audience here; the operator refuses "https://jira.example.com" of a delegate client of MCPExternalAuthConfig "auth": write the same there',
-        ],
       },
       {
         title: 'a slash too many, and an assertion for the workload',

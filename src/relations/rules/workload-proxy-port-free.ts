@@ -68,9 +68,8 @@ export const workloadProxyPortFree = defineRule({
         title: 'one port for both',
         value: onPort(TLS_PORT),
         others: [listening],
-        findings: [
+        findings:
           'spec.proxyPort: Forbidden: may not be 8443, on which the authorization server of MCPExternalAuthConfig "auth" listens with TLS: the operator refuses the workload; use another port',
-        ],
       },
     ],
   },

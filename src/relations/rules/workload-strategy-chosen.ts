@@ -85,17 +85,15 @@ export const workloadStrategyChosen = defineRule({
         title: 'no configuration of its own',
         value: { spec: { groupRef: { name: 'tools' } } },
         others: [gateway('tools')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef: name a configuration, or one of type unauthenticated; there are no credentials from VirtualMCPServer "tools"',
-        ],
       },
       {
         title: 'not listed in one',
         value: { spec: { groupRef: { name: 'tools' } } },
         others: [headerConfig('key'), gateway('other', { outgoingAuth: inline({ wiki: 'key' }) })],
-        findings: [
+        findings:
           'spec.groupRef: not listed, and no `default` names a configuration; there are no credentials from VirtualMCPServer "other"',
-        ],
       },
     ],
   },

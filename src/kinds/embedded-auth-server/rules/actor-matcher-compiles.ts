@@ -73,44 +73,34 @@ export const actorMatcherCompiles = defineRule({
       {
         title: 'an expression that ends too early',
         value: trusting({ ...partner, actorMatcher: '"agents" in' }),
-        findings: [
-          String.raw`trustedIssuers[0].actorMatcher: Invalid value: "\"agents\" in": 1:12: the expression ends too early, so the workload does not start`,
-        ],
+        findings: String.raw`trustedIssuers[0].actorMatcher: Invalid value: "\"agents\" in": 1:12: the expression ends too early, so the workload does not start`,
       },
       {
         title: 'a variable that does not exist',
         value: trusting({ ...partner, actorMatcher: 'azp == claims.sub' }),
-        findings: [
-          `trustedIssuers[0].actorMatcher: Invalid value: "azp == claims.sub": 1:1: undeclared reference to 'azp' (the only variable is claims: write claims.azp, and text in quotes), so the workload does not start`,
-        ],
+        findings: `trustedIssuers[0].actorMatcher: Invalid value: "azp == claims.sub": 1:1: undeclared reference to 'azp' (the only variable is claims: write claims.azp, and text in quotes), so the workload does not start`,
       },
       {
         title: 'two types, which the CEL of newer releases does not compare',
         value: trusting({ ...partner, actorMatcher: 'type([]) == int' }),
-        findings: [
+        findings:
           'trustedIssuers[0].actorMatcher: Invalid value: "type([]) == int": 1:10: found no matching overload for type(list(dyn)) == type(int), so workloads of releases from 0.59 do not start',
-        ],
       },
       {
         title: 'a claim that is not a bool',
         value: trusting({ ...partner, actorMatcher: 'claims.azp' }),
-        findings: [
+        findings:
           'trustedIssuers[0].actorMatcher: Invalid value: "claims.azp": must be a bool, and this claim is not: every token is denied; compare it, as in claims.azp == "agent"',
-        ],
       },
       {
         title: 'a list in brackets and parentheses',
         value: trusting({ ...partner, actorMatcher: "(claims['groups'])" }),
-        findings: [
-          `trustedIssuers[0].actorMatcher: Invalid value: "(claims['groups'])": must be a bool, and this claim is not: every token is denied; compare it, as in claims.azp == "agent"`,
-        ],
+        findings: `trustedIssuers[0].actorMatcher: Invalid value: "(claims['groups'])": must be a bool, and this claim is not: every token is denied; compare it, as in claims.azp == "agent"`,
       },
       {
         title: 'a text',
         value: trusting({ ...partner, actorMatcher: '"orchestrator"' }),
-        findings: [
-          String.raw`trustedIssuers[0].actorMatcher: Invalid value: "\"orchestrator\"": must be a bool, and this is of type string: every token is denied; compare it, as in claims.azp == "agent"`,
-        ],
+        findings: String.raw`trustedIssuers[0].actorMatcher: Invalid value: "\"orchestrator\"": must be a bool, and this is of type string: every token is denied; compare it, as in claims.azp == "agent"`,
       },
     ],
   },

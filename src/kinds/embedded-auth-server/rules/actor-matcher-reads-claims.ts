@@ -83,9 +83,8 @@ export const actorMatcherReadsClaims = defineRule({
       {
         title: 'an actor, if there is one',
         value: trusting({ ...partner, actorMatcher: '!has(claims.act) || claims.act.sub == "gateway"' }),
-        findings: [
+        findings:
           'trustedIssuers[0].actorMatcher: is true for a token that has none of the claims that the matcher reads, so any actor may exchange it; require a claim: claims.azp == "…"',
-        ],
       },
       {
         title: 'the same, compared with false',
@@ -93,9 +92,8 @@ export const actorMatcherReadsClaims = defineRule({
           ...partner,
           actorMatcher: 'has(claims.act) == false || claims.act.sub == "gateway"',
         }),
-        findings: [
+        findings:
           'trustedIssuers[0].actorMatcher: is true for a token that has none of the claims that the matcher reads, so any actor may exchange it; require a claim: claims.azp == "…"',
-        ],
       },
       {
         title: 'every actor, and none',
@@ -111,44 +109,38 @@ export const actorMatcherReadsClaims = defineRule({
       {
         title: 'a claim in quotes',
         value: trusting({ ...partner, actorMatcher: '"claims.azp" == "orchestrator"' }),
-        findings: [
+        findings:
           'trustedIssuers[0].actorMatcher: is never true, so it authorizes no actor; write a test such as claims.azp == "…"',
-        ],
       },
       {
         title: 'two actors at once',
         value: trusting({ ...partner, actorMatcher: 'claims.azp == "gateway" && claims.azp == "agent"' }),
-        findings: [
+        findings:
           'trustedIssuers[0].actorMatcher: is never true, so it authorizes no actor; write a test such as claims.azp == "…"',
-        ],
       },
       {
         title: 'whatever the first test says',
         value: trusting({ ...partner, actorMatcher: 'claims.azp == "gateway" || true' }),
-        findings: [
+        findings:
           'trustedIssuers[0].actorMatcher: is always true, so any actor of the issuer may exchange tokens of users; write a test such as claims.azp == "…"',
-        ],
       },
       {
         title: 'a value in a text',
         value: trusting({ ...partner, actorMatcher: '"agent" in claims.azp' }),
-        findings: [
+        findings:
           'trustedIssuers[0].actorMatcher: claims.azp is a string, not a list, so `in` and exists() fail at run time: the matcher authorizes no actor; write == or matches()',
-        ],
       },
       {
         title: 'a test and its opposite',
         value: trusting({ ...partner, actorMatcher: '!has(claims.act) || has(claims.act)' }),
-        findings: [
+        findings:
           'trustedIssuers[0].actorMatcher: is always true, so any actor of the issuer may exchange tokens of users; write a test such as claims.azp == "…"',
-        ],
       },
       {
         title: 'a calculation',
         value: trusting({ ...partner, actorMatcher: '1 + 1 == 2' }),
-        findings: [
+        findings:
           'trustedIssuers[0].actorMatcher: does not read `claims`, so it authorizes every actor or none; write a test such as claims.azp == "…"',
-        ],
       },
     ],
   },

@@ -73,9 +73,8 @@ export const assertionPolicyAccepted = defineRule({
       {
         title: 'no time at all',
         value: accepting({ maxAssertionAge: '0s' }),
-        findings: [
+        findings:
           'inboundGrants.jwtBearer.issuerPolicies[0].maxAssertionAge: Invalid value: "0s": must be a Go duration above zero, such as \'5m\', or the operator refuses it',
-        ],
       },
       {
         title: 'a subject twice, and any subject',

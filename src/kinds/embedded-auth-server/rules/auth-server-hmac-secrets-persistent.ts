@@ -29,12 +29,12 @@ export const authServerHmacSecretsPersistent = defineRule({
       {
         title: 'no secrets',
         value: without(server, 'hmacSecretRefs'),
-        findings: ['hmacSecretRefs: without an HMAC secret every restart voids all refresh tokens'],
+        findings: 'hmacSecretRefs: without an HMAC secret every restart voids all refresh tokens',
       },
       {
         title: 'an empty list of secrets',
         value: { ...server, hmacSecretRefs: [] },
-        findings: ['hmacSecretRefs: without an HMAC secret every restart voids all refresh tokens'],
+        findings: 'hmacSecretRefs: without an HMAC secret every restart voids all refresh tokens',
       },
     ],
   },

@@ -64,9 +64,8 @@ export const authServerKeysSeparate = defineRule({
             { name: 'auth', key: 'key' },
           ],
         },
-        findings: [
+        findings:
           'hmacSecretRefs[1]: is also the key of signingKeySecretRefs[0]; name another key, of at least 32 random bytes: the server does not start with those as signing key, and neither key can be rotated alone',
-        ],
       },
     ],
   },

@@ -29,12 +29,12 @@ export const authServerSigningKeysPersistent = defineRule({
       {
         title: 'no keys',
         value: without(server, 'signingKeySecretRefs'),
-        findings: ['signingKeySecretRefs: without a signing key every restart voids all issued tokens'],
+        findings: 'signingKeySecretRefs: without a signing key every restart voids all issued tokens',
       },
       {
         title: 'an empty list of keys',
         value: { ...server, signingKeySecretRefs: [] },
-        findings: ['signingKeySecretRefs: without a signing key every restart voids all issued tokens'],
+        findings: 'signingKeySecretRefs: without a signing key every restart voids all issued tokens',
       },
     ],
   },

@@ -46,12 +46,12 @@ export const authServerStoragePersistent = defineRule({
       {
         title: 'memory',
         value: { ...server, storage: { type: 'memory' } },
-        findings: ["storage.type: tokens in memory are lost at a restart; use 'redis' in production"],
+        findings: "storage.type: tokens in memory are lost at a restart; use 'redis' in production",
       },
       {
         title: 'memory by default',
         value: without(server, 'storage'),
-        findings: ["storage.type: tokens in memory are lost at a restart; use 'redis' in production"],
+        findings: "storage.type: tokens in memory are lost at a restart; use 'redis' in production",
       },
       {
         title: 'memory, and a client that is registered dynamically',
@@ -65,7 +65,7 @@ export const authServerStoragePersistent = defineRule({
             },
           ],
         },
-        findings: ["storage.type: tokens in memory are lost at a restart; use 'redis' in production"],
+        findings: "storage.type: tokens in memory are lost at a restart; use 'redis' in production",
       },
     ],
   },

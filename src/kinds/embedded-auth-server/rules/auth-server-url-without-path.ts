@@ -39,16 +39,14 @@ export const authServerUrlWithoutPath = defineRule({
       {
         title: 'a path in the issuer',
         value: { ...server, issuer: 'https://mcp.example.com/auth' },
-        findings: [
+        findings:
           'issuer: Invalid value: "https://mcp.example.com/auth": requests below this path get 404 or 401; write "https://mcp.example.com", or have the Ingress remove the path',
-        ],
       },
       {
         title: 'a path in the base of the authorization endpoint',
         value: { ...server, authorizationEndpointBaseUrl: 'https://login.example.com/mcp' },
-        findings: [
+        findings:
           'authorizationEndpointBaseUrl: Invalid value: "https://login.example.com/mcp": logins below this path get 404 or 401; write "https://login.example.com", or have the Ingress remove the path',
-        ],
       },
     ],
   },

@@ -67,9 +67,8 @@ export const confidentialClientOverHttps = defineRule({
           insecureAllowHTTP: true,
           allowConfidentialClientRegistration: true,
         },
-        findings: [
+        findings:
           'insecureAllowHTTP: Forbidden: may not be true beside confidential clients (`allowConfidentialClientRegistration`, `delegateClients`): the API server or the operator refuses secrets in plain text',
-        ],
       },
       {
         title: 'secrets over http, for clients of both sorts',
@@ -80,16 +79,14 @@ export const confidentialClientOverHttps = defineRule({
           allowConfidentialClientRegistration: true,
           delegateClients: [agent],
         },
-        findings: [
+        findings:
           'insecureAllowHTTP: Forbidden: may not be true beside confidential clients (`allowConfidentialClientRegistration`, `delegateClients`): the API server or the operator refuses secrets in plain text',
-        ],
       },
       {
         title: 'a delegate client on a loopback host',
         value: { ...server, issuer: 'http://localhost:8080', delegateClients: [agent] },
-        findings: [
+        findings:
           "issuer: use 'https://' beside confidential clients (`allowConfidentialClientRegistration`, `delegateClients`), or set `insecureAllowConfidentialOverLoopbackHTTP: true`: the operator refuses http",
-        ],
       },
     ],
   },

@@ -48,9 +48,8 @@ export const delegateClientIdAccepted = defineRule({
       {
         title: 'one client for each scope',
         value: { ...server, delegateClients: [agent, { ...agent, scopes: ['profile'] }] },
-        findings: [
+        findings:
           'delegateClients[1].clientId: Duplicate value: "agent": give each client its own, or the operator refuses the configuration',
-        ],
       },
       {
         title: 'a URL, twice',
@@ -72,9 +71,8 @@ export const delegateClientIdAccepted = defineRule({
         value: granting({
           tokenExchange: { delegateClients: [{ ...agent, clientId: 'https://agent.example.com' }] },
         }),
-        findings: [
+        findings:
           'inboundGrants.tokenExchange.delegateClients[0].clientId: Invalid value: "https://agent.example.com": a URL names a client metadata document: the operator refuses it (from 0.48 on); use a plain name',
-        ],
       },
     ],
   },

@@ -51,17 +51,15 @@ export const delegateClientSecretLongEnough = defineRule({
         title: '31 bytes',
         value: { ...server, delegateClients: [agent] },
         others: [secretOf('x'.repeat(31))],
-        findings: [
+        findings:
           'delegateClients[0].clientSecretRef.key: Invalid value: "client-secret": is under 32 bytes in Secret "agent": the server does not start; use \'openssl rand -hex 32\'',
-        ],
       },
       {
         title: '31 bytes, in inboundGrants',
         value: granting({ tokenExchange: { delegateClients: [agent] } }),
         others: [secretOf('x'.repeat(31))],
-        findings: [
+        findings:
           'inboundGrants.tokenExchange.delegateClients[0].clientSecretRef.key: Invalid value: "client-secret": is under 32 bytes in Secret "agent": the server does not start; use \'openssl rand -hex 32\'',
-        ],
       },
     ],
   },

@@ -89,9 +89,8 @@ export const delegationInInboundGrants = defineRule({
       {
         title: 'clients that are registered in advance',
         value: { ...server, delegateClients: [agent] },
-        findings: [
+        findings:
           'delegateClients: deprecated since release 0.47: move it to `inboundGrants.tokenExchange.delegateClients`',
-        ],
       },
       {
         title: 'the policies of an issuer for both grants',

@@ -108,9 +108,8 @@ export const delegationPolicyAccepted = defineRule({
       {
         title: 'any client and one more',
         value: trusting({ ...partner, allowedDelegateClients: ['*', 'agent'] }),
-        findings: [
+        findings:
           "trustedIssuers[0].allowedDelegateClients: '*' is every client; name no other one beside it, or the server does not start",
-        ],
       },
       {
         title: 'any client, and tokens that name their actor',
@@ -119,23 +118,20 @@ export const delegationPolicyAccepted = defineRule({
           allowedDelegateClients: ['*'],
           allowMayAct: true,
         }),
-        findings: [
+        findings:
           "trustedIssuers[0].allowMayAct: Forbidden: may not be true where `allowedDelegateClients` is '*', or the server does not start; name the clients",
-        ],
       },
       {
         title: 'the subject as the actor',
         value: trusting({ ...partner, actorClaim: 'sub' }),
-        findings: [
+        findings:
           'trustedIssuers[0].actorClaim: Invalid value: "sub": cannot name the actor, so the server does not start; use \'client_id\', or a claim such as azp, appid or cid',
-        ],
       },
       {
         title: 'private addresses by discovery',
         value: trusting({ ...partner, allowPrivateIPs: true }),
-        findings: [
+        findings:
           'trustedIssuers[0].jwksUrl: Required value: must be set where `allowPrivateIPs` is true, or the server does not start: discovery may not choose a private address',
-        ],
       },
     ],
   },

@@ -38,16 +38,14 @@ export const durationRepresentable = defineRule({
       {
         title: 'a nanosecond longer',
         value: withRedis({ ...redis, dialTimeout: '2562047h47m16.854775808s' }),
-        findings: [
+        findings:
           'storage.redis.dialTimeout: must be at most about 2562047h, the longest that Go can hold, or the server does not start',
-        ],
       },
       {
         title: 'a thousand years',
         value: { ...server, tokenLifespans: { refreshTokenLifespan: '8766000h' } },
-        findings: [
+        findings:
           'tokenLifespans.refreshTokenLifespan: must be at most about 2562047h, the longest that Go can hold, or the server does not start',
-        ],
       },
     ],
   },

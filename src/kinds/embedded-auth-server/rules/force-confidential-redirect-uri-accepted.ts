@@ -55,9 +55,8 @@ export const forceConfidentialRedirectUriAccepted = defineRule({
       {
         title: 'no such registration',
         value: { ...server, forceConfidentialRedirectUris: ['https://client.example.com/callback'] },
-        findings: [
+        findings:
           'forceConfidentialRedirectUris: Forbidden: may only be set where `allowConfidentialClientRegistration` is true, or the API server refuses the resource',
-        ],
       },
       {
         title: 'a client on the machine of the user',
@@ -66,9 +65,8 @@ export const forceConfidentialRedirectUriAccepted = defineRule({
           allowConfidentialClientRegistration: true,
           forceConfidentialRedirectUris: ['https://localhost:3000/callback'],
         },
-        findings: [
+        findings:
           'forceConfidentialRedirectUris[0]: Invalid value: "https://localhost:3000/callback": must have a host that is not loopback, and no fragment, or the server does not start',
-        ],
       },
     ],
   },

@@ -31,9 +31,8 @@ export const hmacSecretLongEnough = defineRule({
         title: '31 bytes',
         value: server,
         others: [hmac('x'.repeat(31))],
-        findings: [
+        findings:
           'hmacSecretRefs[0].key: Invalid value: "hmac-secret": this key of the Secret "auth-server" holds fewer than 32 bytes, so the server does not start; use \'openssl rand 32\'',
-        ],
       },
     ],
   },

@@ -70,9 +70,8 @@ export const inboundGrantConfiguredOnce = defineRule({
           delegateClients: [agent],
           inboundGrants: { tokenExchange: { delegateClients: [{ ...agent, clientId: 'other' }] } },
         },
-        findings: [
+        findings:
           'delegateClients: Forbidden: move these clients to `inboundGrants.tokenExchange.delegateClients`, or the API server refuses the resource (from 0.48 on)',
-        ],
       },
       {
         title: 'an issuer with the policies of both grants',

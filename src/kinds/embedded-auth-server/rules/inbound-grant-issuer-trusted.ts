@@ -84,9 +84,8 @@ export const inboundGrantIssuerTrusted = defineRule({
       {
         title: 'two policies for one issuer',
         value: granting({ tokenExchange: { issuerPolicies: [policy, policy] } }),
-        findings: [
+        findings:
           'inboundGrants.tokenExchange.issuerPolicies[1].issuerRef: Duplicate value: "partner": keep one policy for each issuer, or the API server refuses it (from 0.48 on)',
-        ],
       },
     ],
   },

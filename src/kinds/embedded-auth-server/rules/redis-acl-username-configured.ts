@@ -50,9 +50,8 @@ export const redisAclUsernameConfigured = defineRule({
       {
         title: 'no name',
         value: withRedis({ ...redis, aclUserConfig }),
-        findings: [
+        findings:
           'storage.redis.aclUserConfig.usernameSecretRef: Required value: must be the Secret with the user name; only a Redis with `addr` takes a password alone',
-        ],
       },
     ],
   },

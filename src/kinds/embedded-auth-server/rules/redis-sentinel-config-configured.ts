@@ -38,7 +38,7 @@ export const redisSentinelConfigConfigured = defineRule({
       {
         title: 'no way to find the master',
         value: withRedis(unfindable),
-        findings: ['storage.redis.sentinelConfig: Required value: must be set to find the Redis master'],
+        findings: 'storage.redis.sentinelConfig: Required value: must be set to find the Redis master',
       },
     ],
   },

@@ -51,9 +51,8 @@ export const redisTlsEnabled = defineRule({
       {
         title: 'TLS towards Redis does not cover Sentinel',
         value: withRedis({ ...plaintext, tls: {} }),
-        findings: [
+        findings:
           'storage.redis.sentinelTls: is absent, so Sentinel is reached in plaintext; an empty object turns TLS on',
-        ],
       },
     ],
   },

@@ -41,9 +41,7 @@ export const rotatedHmacSecretLongEnough = defineRule({
         title: '31 bytes',
         value: rotated,
         others: [hmac('y'.repeat(31))],
-        findings: [
-          `hmacSecretRefs[1].key: Invalid value: "hmac-old": this key of the Secret "auth-server" holds fewer than 32 bytes, so the server does not start; ${REMEDY}`,
-        ],
+        findings: `hmacSecretRefs[1].key: Invalid value: "hmac-old": this key of the Secret "auth-server" holds fewer than 32 bytes, so the server does not start; ${REMEDY}`,
       },
     ],
   },

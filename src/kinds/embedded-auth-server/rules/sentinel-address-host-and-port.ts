@@ -37,9 +37,8 @@ export const sentinelAddressHostAndPort = defineRule({
       {
         title: 'no port',
         value: withRedis({ ...redis, sentinelConfig: { masterName: 'main', sentinelAddrs: ['sentinel-0'] } }),
-        findings: [
+        findings:
           "storage.redis.sentinelConfig.sentinelAddrs[0]: must be host:port, such as 'sentinel-0:26379', or the Redis master is not found through it",
-        ],
       },
       ...([0, 65_536, 99_999] as const).map((port) => ({
         title: `port ${port}`,

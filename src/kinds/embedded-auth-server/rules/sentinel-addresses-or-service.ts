@@ -46,9 +46,8 @@ export const sentinelAddressesOrService = defineRule({
           ...redis,
           sentinelConfig: { ...sentinel, sentinelService: { name: 'sentinel' } },
         }),
-        findings: [
+        findings:
           'storage.redis.sentinelConfig.sentinelService: Forbidden: may not be specified when `sentinelAddrs` is set; keep one of the two',
-        ],
       },
       {
         title: 'an empty list is set too',
@@ -56,9 +55,8 @@ export const sentinelAddressesOrService = defineRule({
           ...redis,
           sentinelConfig: { masterName: 'vmcp', sentinelAddrs: [], sentinelService: { name: 'sentinel' } },
         }),
-        findings: [
+        findings:
           'storage.redis.sentinelConfig.sentinelService: Forbidden: may not be specified when `sentinelAddrs` is set; keep one of the two',
-        ],
       },
     ],
   },

@@ -39,16 +39,14 @@ export const sentinelDiscoveryConfigured = defineRule({
       {
         title: 'neither',
         value: withRedis({ ...redis, sentinelConfig: { masterName: 'vmcp' } }),
-        findings: [
+        findings:
           'storage.redis.sentinelConfig: set `sentinelAddrs` or `sentinelService`: with neither the workload is never deployed',
-        ],
       },
       {
         title: 'an empty list of addresses',
         value: withRedis({ ...redis, sentinelConfig: { masterName: 'vmcp', sentinelAddrs: [] } }),
-        findings: [
+        findings:
           'storage.redis.sentinelConfig: set `sentinelAddrs` or `sentinelService`: with neither the workload is never deployed',
-        ],
       },
     ],
   },

@@ -37,7 +37,7 @@ export const spiffeClientAuthEnforced = defineRule({
           spiffeTrustDomains: [{ name: 'prod' }],
           inboundGrants: { spiffeClientAuth: [{ clientId: 'agent' }] },
         },
-        findings: [`spiffeTrustDomains: ${REFUSED}`],
+        findings: `spiffeTrustDomains: ${REFUSED}`,
       },
     ],
   },

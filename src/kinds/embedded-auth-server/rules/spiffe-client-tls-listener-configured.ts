@@ -64,9 +64,8 @@ export const spiffeClientTlsListenerConfigured = defineRule({
       {
         title: 'certificates without a listener',
         value: withClient(['spiffe_jwt', 'spiffe_x509']),
-        findings: [
+        findings:
           'tlsListener: Required value: client "agent" proves who it is by its certificate (spiffe_x509): without a listener the server does not start',
-        ],
       },
       {
         title: 'certificates over plain http',
@@ -75,9 +74,8 @@ export const spiffeClientTlsListenerConfigured = defineRule({
           issuer: 'http://localhost:8080',
           tlsListener: listener,
         },
-        findings: [
+        findings:
           'issuer: Invalid value: "http://localhost:8080": must use https, or the server does not start: client "agent" shows its certificate there (spiffe_x509)',
-        ],
       },
     ],
   },

@@ -65,16 +65,14 @@ export const spiffeClientTrustDomainConfigured = defineRule({
           spiffeTrustDomains: [trustDomain],
           inboundGrants: { spiffeClientAuth: [{ ...spiffeClient, trustDomainRef: 'prod.example.com' }] },
         },
-        findings: [
+        findings:
           'inboundGrants.spiffeClientAuth[0].trustDomainRef: Not found: "prod.example.com": is not the name of one of `spiffeTrustDomains`, so the API server refuses the resource; there is "prod"',
-        ],
       },
       {
         title: 'no domains',
         value: { ...server, inboundGrants: { spiffeClientAuth: [spiffeClient] } },
-        findings: [
+        findings:
           'inboundGrants.spiffeClientAuth[0].trustDomainRef: Not found: "prod": is not the name of one of `spiffeTrustDomains`, so the API server refuses the resource; there is none',
-        ],
       },
     ],
   },

@@ -28,7 +28,7 @@ export const storageRedisConfigured = defineRule({
       {
         title: 'Redis, without settings',
         value: { ...server, storage: { type: 'redis' } },
-        findings: ["storage.redis: Required value: must be set when `type` is 'redis'"],
+        findings: "storage.redis: Required value: must be set when `type` is 'redis'",
       },
     ],
   },

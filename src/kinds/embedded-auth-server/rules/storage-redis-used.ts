@@ -23,12 +23,12 @@ export const storageRedisUsed = defineRule({
       {
         title: 'settings beside memory',
         value: { ...server, storage: { type: 'memory', redis } },
-        findings: ["storage.redis: is ignored; set `type` to 'redis' to use it"],
+        findings: "storage.redis: is ignored; set `type` to 'redis' to use it",
       },
       {
         title: 'settings without a type, which is memory by default',
         value: { ...server, storage: { redis } },
-        findings: ["storage.redis: is ignored; set `type` to 'redis' to use it"],
+        findings: "storage.redis: is ignored; set `type` to 'redis' to use it",
       },
     ],
   },

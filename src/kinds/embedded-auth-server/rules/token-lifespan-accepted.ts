@@ -84,7 +84,7 @@ export const tokenLifespanAccepted = defineRule({
       {
         title: 'too short',
         value: { ...server, tokenLifespans: { accessTokenLifespan: '30s' } },
-        findings: ['tokenLifespans.accessTokenLifespan: the server starts only with 1m to 24h'],
+        findings: 'tokenLifespans.accessTokenLifespan: the server starts only with 1m to 24h',
       },
     ],
   },

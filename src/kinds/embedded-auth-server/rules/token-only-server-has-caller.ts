@@ -56,7 +56,7 @@ export const tokenOnlyServerHasCaller = defineRule({
       {
         title: 'an empty grant',
         value: { ...tokenOnly, inboundGrants: { tokenExchange: {} } },
-        findings: [`inboundGrants: ${NOBODY}`],
+        findings: `inboundGrants: ${NOBODY}`,
       },
     ],
   },

@@ -83,7 +83,7 @@ export const trustedIssuerActorAuthorized = defineRule({
             ],
           },
         }),
-        findings: [`inboundGrants.tokenExchange.issuerPolicies[0]: ${DENIED}`],
+        findings: `inboundGrants.tokenExchange.issuerPolicies[0]: ${DENIED}`,
       },
     ],
   },

@@ -57,9 +57,8 @@ export const trustedIssuerPolicyConfigured = defineRule({
       {
         title: 'a grant without policies',
         value: granting({ tokenExchange: {} }),
-        findings: [
+        findings:
           'trustedIssuers[0].expectedAudience: Required value: must be set unless a policy of `inboundGrants` refers to this issuer, or the operator refuses the configuration',
-        ],
       },
     ],
   },

@@ -53,9 +53,7 @@ export const trustedIssuerUnique = defineRule({
       {
         title: 'an issuer for each client',
         value: trusting(partner, { ...partner, allowedDelegateClients: ['other'] }),
-        findings: [
-          `trustedIssuers[1].issuerUrl: Duplicate value: "https://login.partner.example": ${UNIQUE}`,
-        ],
+        findings: `trustedIssuers[1].issuerUrl: Duplicate value: "https://login.partner.example": ${UNIQUE}`,
       },
       {
         title: 'a name twice',
@@ -63,14 +61,13 @@ export const trustedIssuerUnique = defineRule({
           { ...partner, name: 'partner' },
           { ...partner, name: 'partner', issuerUrl: 'https://idp.example.com' },
         ),
-        findings: [`trustedIssuers[1].name: Duplicate value: "partner": ${UNIQUE}`],
+        findings: `trustedIssuers[1].name: Duplicate value: "partner": ${UNIQUE}`,
       },
       {
         title: 'the server itself',
         value: trusting({ ...partner, issuerUrl: server.issuer ?? '' }),
-        findings: [
+        findings:
           'trustedIssuers[0].issuerUrl: Invalid value: "https://auth.example.com": is the issuer of this server, whose tokens need no entry: remove it, or the server refuses its configuration',
-        ],
       },
       {
         title: 'the server itself, twice',

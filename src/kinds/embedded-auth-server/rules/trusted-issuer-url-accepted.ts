@@ -82,9 +82,8 @@ export const trustedIssuerUrlAccepted = defineRule({
       {
         title: 'keys at a private address',
         value: trusting({ ...partner, jwksUrl: 'https://10.0.0.7/jwks' }),
-        findings: [
+        findings:
           'trustedIssuers[0].jwksUrl: Invalid value: "https://10.0.0.7/jwks": is at a private address, which needs `allowPrivateIPs: true`, or the server does not start',
-        ],
       },
     ],
   },

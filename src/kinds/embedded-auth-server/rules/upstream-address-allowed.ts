@@ -57,7 +57,7 @@ export const upstreamAddressAllowed = defineRule({
       {
         title: 'a Service and an address',
         value: withOidc({ issuerUrl: 'https://keycloak.auth.svc/realms/prod' }),
-        findings: [`upstreamProviders[0].oidcConfig.issuerUrl: ${INSIDE} new pods do not start`],
+        findings: `upstreamProviders[0].oidcConfig.issuerUrl: ${INSIDE} new pods do not start`,
       },
       {
         title: 'endpoints',

@@ -50,16 +50,14 @@ export const upstreamIssuerSpelt = defineRule({
       {
         title: 'Okta with a slash',
         value: withOidc({ issuerUrl: 'https://example.okta.com/oauth2/default/' }),
-        findings: [
+        findings:
           "upstreamProviders[0].oidcConfig.issuerUrl: Okta writes its issuer without a slash at the end, so every login fails; write 'https://example.okta.com/oauth2/default'",
-        ],
       },
       {
         title: 'Okta for the military with a slash',
         value: withOidc({ issuerUrl: 'https://example.okta.mil/' }),
-        findings: [
+        findings:
           "upstreamProviders[0].oidcConfig.issuerUrl: Okta writes its issuer without a slash at the end, so every login fails; write 'https://example.okta.mil'",
-        ],
       },
       {
         title: 'a trusted issuer of Auth0 without one',
@@ -74,9 +72,8 @@ export const upstreamIssuerSpelt = defineRule({
             },
           ],
         },
-        findings: [
+        findings:
           "trustedIssuers[0].issuerUrl: Auth0 writes its issuer with a slash at the end, so every token of it is refused; write 'https://example.auth0.com/'",
-        ],
       },
     ],
   },

@@ -47,9 +47,8 @@ export const upstreamOauth2ClientIdConfigured = defineRule({
       {
         title: 'no client',
         value: withOAuth2(unregistered),
-        findings: [
+        findings:
           'upstreamProviders[0].oauth2Config.clientId: Required value: must be the client identifier registered with the provider',
-        ],
       },
     ],
   },

@@ -54,16 +54,14 @@ export const upstreamOauth2SubjectResolved = defineRule({
           ...unregistered,
           dcrConfig: { registrationEndpoint: 'https://idp.example.com/register' },
         }),
-        findings: [
+        findings:
           'upstreamProviders[0].oauth2Config.userInfo: is absent, so the subject of each user is synthesised, and policies may see another user than you expect; add it',
-        ],
       },
       {
         title: 'the identity is in the token response',
         value: withOAuth2({ ...anonymous, identityFromToken: { subjectPath: 'user.id' } }),
-        findings: [
+        findings:
           'upstreamProviders[0].oauth2Config.userInfo: is absent, so the subject comes from `identityFromToken`, and policies may see another user than you expect; check its `subjectPath`',
-        ],
       },
       {
         title: 'no path of the subject',

@@ -52,9 +52,8 @@ export const upstreamOauth2UserInfoConfigured = defineRule({
       {
         title: 'nothing that says who the user is',
         value: withOAuth2(anonymous),
-        findings: [
+        findings:
           'upstreamProviders[0].oauth2Config.userInfo: Required value: must be set to learn who the user is',
-        ],
       },
     ],
   },

@@ -44,9 +44,8 @@ export const upstreamOidcClientIdConfigured = defineRule({
       {
         title: 'no client',
         value: withOidcConfig(unregistered),
-        findings: [
+        findings:
           'upstreamProviders[0].oidcConfig.clientId: Required value: must be the client identifier registered with the provider',
-        ],
       },
     ],
   },

@@ -36,9 +36,8 @@ export const upstreamOidcScopeOpenid = defineRule({
       {
         title: 'the scopes of an API alone',
         value: withOidc({ scopes: ['api://tools/read', 'offline_access'] }),
-        findings: [
+        findings:
           "upstreamProviders[0].oidcConfig.scopes: add 'openid': without it the authorization server does not start",
-        ],
       },
     ],
   },

@@ -61,9 +61,7 @@ export const upstreamProviderConfigMatchesType = defineRule({
       {
         title: 'with both settings',
         value: { ...server, upstreamProviders: [{ ...okta, oauth2Config: githubConfig }] },
-        findings: [
-          "upstreamProviders[0].oauth2Config: Forbidden: may not be specified when `type` is 'oidc'",
-        ],
+        findings: "upstreamProviders[0].oauth2Config: Forbidden: may not be specified when `type` is 'oidc'",
       },
       {
         title: 'with the settings of the other type',

@@ -40,16 +40,12 @@ export const upstreamProviderConfigured = defineRule({
       {
         title: 'no provider',
         value: withoutProviders,
-        findings: [
-          'upstreamProviders: Required value: must name the identity providers at which users log in',
-        ],
+        findings: 'upstreamProviders: Required value: must name the identity providers at which users log in',
       },
       {
         title: 'a trusted issuer without a grant',
         value: { ...withoutProviders, trustedIssuers: [{ issuerUrl: 'https://idp.example.com' }] },
-        findings: [
-          'upstreamProviders: Required value: must name the identity providers at which users log in',
-        ],
+        findings: 'upstreamProviders: Required value: must name the identity providers at which users log in',
       },
     ],
   },

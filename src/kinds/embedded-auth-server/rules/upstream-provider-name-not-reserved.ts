@@ -33,9 +33,8 @@ export const upstreamProviderNameNotReserved = defineRule({
       {
         title: 'one of several',
         value: { ...server, upstreamProviders: [okta, { ...github, name: 'default' }] },
-        findings: [
+        findings:
           "upstreamProviders[1].name: 'default' is reserved when there are several providers, so the server does not start; write another name",
-        ],
       },
     ],
   },

@@ -55,16 +55,14 @@ export const upstreamRedirectUriAccepted = defineRule({
       {
         title: 'a fragment',
         value: withOidc({ redirectUri: 'https://auth.example.com/oauth/callback#done' }),
-        findings: [
+        findings:
           'upstreamProviders[0].oidcConfig.redirectUri: Invalid value: "https://auth.example.com/oauth/callback#done": must have no fragment, or the server does not start',
-        ],
       },
       {
         title: 'http and another scheme',
         value: withOAuth2({ ...githubConfig, redirectUri: 'http://auth.example.com/oauth/callback' }),
-        findings: [
+        findings:
           'upstreamProviders[0].oauth2Config.redirectUri: Invalid value: "http://auth.example.com/oauth/callback": must start with \'https://\' unless the host is loopback, or the server does not start',
-        ],
       },
     ],
   },

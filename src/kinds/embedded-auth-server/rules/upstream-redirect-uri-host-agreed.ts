@@ -59,9 +59,8 @@ export const upstreamRedirectUriHostAgreed = defineRule({
       {
         title: 'the host of the resource',
         value: withOidc({ redirectUri: 'https://mcp.example.com/oauth/callback' }),
-        findings: [
+        findings:
           'upstreamProviders[0].oidcConfig.redirectUri: must have the host of `issuer`, "auth.example.com": from release 0.55 on the callback rejects every login otherwise',
-        ],
       },
       {
         title: 'the host of the issuer, where the authorization endpoint has another one',
@@ -69,9 +68,8 @@ export const upstreamRedirectUriHostAgreed = defineRule({
           ...withOidc({ redirectUri: `${server.issuer ?? ''}/oauth/callback` }),
           authorizationEndpointBaseUrl: 'https://login.example.com',
         },
-        findings: [
+        findings:
           'upstreamProviders[0].oidcConfig.redirectUri: must have the host of `authorizationEndpointBaseUrl`, "login.example.com": from release 0.55 on the callback rejects every login otherwise',
-        ],
       },
     ],
   },

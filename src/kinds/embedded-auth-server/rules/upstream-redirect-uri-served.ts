@@ -49,16 +49,14 @@ export const upstreamRedirectUriServed = defineRule({
       {
         title: 'a path in front',
         value: withOidc({ redirectUri: 'https://auth.example.com/mcp/oauth/callback' }),
-        findings: [
+        findings:
           'upstreamProviders[0].oidcConfig.redirectUri: Invalid value: "https://auth.example.com/mcp/oauth/callback": unserved: logins fail; write and register "https://auth.example.com/oauth/callback" at "okta"',
-        ],
       },
       {
         title: 'the path of another product',
         value: withOAuth2({ ...githubConfig, redirectUri: 'https://auth.example.com/callback' }),
-        findings: [
+        findings:
           'upstreamProviders[0].oauth2Config.redirectUri: Invalid value: "https://auth.example.com/callback": unserved: logins fail; write and register "https://auth.example.com/oauth/callback" at "github"',
-        ],
       },
     ],
   },

@@ -47,16 +47,14 @@ export const upstreamRefreshMechanismSingle = defineRule({
       {
         title: 'both, the scope by default',
         value: withOidc({ additionalAuthorizationParams: { access_type: 'offline' } }),
-        findings: [
+        findings:
           "upstreamProviders[0].oidcConfig.additionalAuthorizationParams[access_type]: is a second mechanism for refresh tokens, beside scope 'offline_access'; keep one, or a provider may refuse the login",
-        ],
       },
       {
         title: 'both, as an empty list means the default',
         value: withOidc({ scopes: [], additionalAuthorizationParams: { access_type: 'offline' } }),
-        findings: [
+        findings:
           "upstreamProviders[0].oidcConfig.additionalAuthorizationParams[access_type]: is a second mechanism for refresh tokens, beside scope 'offline_access'; keep one, or a provider may refuse the login",
-        ],
       },
       {
         title: 'both, given',
@@ -65,9 +63,8 @@ export const upstreamRefreshMechanismSingle = defineRule({
           scopes: ['offline_access'],
           additionalAuthorizationParams: { access_type: 'offline' },
         }),
-        findings: [
+        findings:
           "upstreamProviders[0].oauth2Config.additionalAuthorizationParams[access_type]: is a second mechanism for refresh tokens, beside scope 'offline_access'; keep one, or a provider may refuse the login",
-        ],
       },
     ],
   },

@@ -90,30 +90,26 @@ export const upstreamRefreshTokenRequested = defineRule({
       {
         title: 'scopes without it',
         value: withOidc({ scopes: ['openid', 'profile', 'email'] }),
-        findings: [
+        findings:
           "upstreamProviders[0].oidcConfig.scopes: add 'offline_access': without a refresh token users log in again when the access token ends",
-        ],
       },
       {
         title: 'Google with the scopes by default',
         value: withOidc({ issuerUrl: 'https://accounts.google.com' }),
-        findings: [
+        findings:
           "upstreamProviders[0].oidcConfig.additionalAuthorizationParams: add 'access_type: offline', and set `scopes` without offline_access, which Google refuses with invalid_scope",
-        ],
       },
       {
         title: 'Google with scopes of its own',
         value: withOidc({ issuerUrl: 'https://accounts.google.com', scopes: ['openid', 'email'] }),
-        findings: [
+        findings:
           "upstreamProviders[0].oidcConfig.additionalAuthorizationParams: add 'access_type: offline': Google gives no refresh token without it, and users log in again every hour",
-        ],
       },
       {
         title: 'Google as an OAuth 2.0 provider',
         value: withOAuth2(google),
-        findings: [
+        findings:
           "upstreamProviders[0].oauth2Config.additionalAuthorizationParams: add 'access_type: offline': Google gives no refresh token without it, and users log in again every hour",
-        ],
       },
     ],
   },

@@ -78,16 +78,14 @@ export const upstreamRegistrationSingle = defineRule({
       {
         title: 'two endpoints',
         value: withOidcConfig({ ...unregistered, dcrConfig: { discoveryUrl, registrationEndpoint } }),
-        findings: [
+        findings:
           'upstreamProviders[0].oidcConfig.dcrConfig.registrationEndpoint: Forbidden: may not be set beside `discoveryUrl`, or the API server refuses the resource; keep one of the two',
-        ],
       },
       {
         title: 'no endpoint',
         value: withOAuth2({ ...unregisteredOAuth2, dcrConfig: { softwareId: 'vmcp' } }),
-        findings: [
+        findings:
           'upstreamProviders[0].oauth2Config.dcrConfig.discoveryUrl: Required value: set this or `registrationEndpoint`: without one the API server refuses the resource',
-        ],
       },
     ],
   },

@@ -52,9 +52,8 @@ export const upstreamScopeSpelt = defineRule({
       {
         title: 'an empty scope',
         value: withOAuth2({ ...githubConfig, scopes: ['repo', ''] }),
-        findings: [
+        findings:
           'upstreamProviders[0].oauth2Config.scopes[1]: an empty scope puts a second space into the list, which may be refused with invalid_scope; remove it',
-        ],
       },
     ],
   },

@@ -40,9 +40,8 @@ export const upstreamSubjectChangeMeant = defineRule({
         title: 'another claim',
         value: withOidc({ subjectClaim: 'oid' }),
         old: withOidc({}),
-        findings: [
+        findings:
           'upstreamProviders[0].oidcConfig.subjectClaim: changes from "sub", so every user becomes another one and loses stored tokens',
-        ],
       },
     ],
   },

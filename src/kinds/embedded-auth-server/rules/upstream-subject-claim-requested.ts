@@ -52,9 +52,8 @@ export const upstreamSubjectClaimRequested = defineRule({
       {
         title: 'the scopes by default',
         value: withOidc({ issuerUrl, subjectClaim: 'oid' }),
-        findings: [
+        findings:
           "upstreamProviders[0].oidcConfig.scopes: add 'profile': Entra gives the claim oid with this scope only, and without the claim every login fails",
-        ],
       },
     ],
   },

@@ -60,16 +60,14 @@ export const upstreamTokenAuthMethodFitsSecret = defineRule({
       {
         title: 'none, with a secret',
         value: withOAuth2({ ...githubConfig, tokenEndpointAuthMethod: 'none' }),
-        findings: [
+        findings:
           "upstreamProviders[0].oauth2Config.clientSecretRef: Forbidden: may not be set where `tokenEndpointAuthMethod` is 'none', or the authorization server does not start",
-        ],
       },
       {
         title: 'a secret that is not there',
         value: withOAuth2({ ...publicClient, tokenEndpointAuthMethod: 'client_secret_basic' }),
-        findings: [
+        findings:
           "upstreamProviders[0].oauth2Config.clientSecretRef: Required value: must be set where `tokenEndpointAuthMethod` is 'client_secret_basic', or the authorization server does not start",
-        ],
       },
     ],
   },

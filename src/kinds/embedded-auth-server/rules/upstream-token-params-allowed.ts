@@ -79,9 +79,8 @@ export const upstreamTokenParamsAllowed = defineRule({
       {
         title: 'a resource by name',
         value: withOidc({ additionalTokenParams: { resource: 'api' } }),
-        findings: [
+        findings:
           'upstreamProviders[0].oidcConfig.additionalTokenParams[resource]: Invalid value: "api": must be an absolute URI without a fragment (RFC 8707), or the operator refuses the configuration',
-        ],
       },
     ],
   },

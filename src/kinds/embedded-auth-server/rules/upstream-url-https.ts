@@ -54,9 +54,8 @@ export const upstreamUrlHttps = defineRule({
           tokenEndpoint: 'http://dex.auth.svc:5556/token',
           userInfo: { endpointUrl: 'http://dex.auth.svc:5556/userinfo' },
         }),
-        findings: [
+        findings:
           "upstreamProviders[0].oauth2Config.userInfo.endpointUrl: use 'https://': codes, tokens and secrets can be read on the way",
-        ],
       },
       {
         title: 'http endpoints of an OAuth 2.0 provider',
@@ -75,9 +74,8 @@ export const upstreamUrlHttps = defineRule({
       {
         title: 'an http userinfo endpoint of an OpenID Connect provider',
         value: withOidc({ userInfoOverride: { endpointUrl: 'http://idp.example.com/user' } }),
-        findings: [
+        findings:
           "upstreamProviders[0].oidcConfig.userInfoOverride.endpointUrl: use 'https://': codes, tokens and secrets can be read on the way",
-        ],
       },
     ],
   },

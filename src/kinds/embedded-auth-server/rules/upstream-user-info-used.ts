@@ -32,7 +32,7 @@ export const upstreamUserInfoUsed = defineRule({
       {
         title: 'an endpoint',
         value: withOidc({ userInfoOverride: { endpointUrl: 'https://idp.example.com/user' } }),
-        findings: [`upstreamProviders[0].oidcConfig.userInfoOverride: ${UNUSED}`],
+        findings: `upstreamProviders[0].oidcConfig.userInfoOverride: ${UNUSED}`,
       },
     ],
   },

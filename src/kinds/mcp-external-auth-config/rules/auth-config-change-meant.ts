@@ -77,9 +77,7 @@ export const authConfigChangeMeant = defineRule({
         value: injecting('X-Api-Key'),
         old: { spec: { type: 'unauthenticated' } },
         others: [backend('jira', 'example'), gateway('tools')],
-        findings: [
-          `spec.type: changes from "unauthenticated" for MCPServer "jira" and VirtualMCPServer "tools"${EFFECT}`,
-        ],
+        findings: `spec.type: changes from "unauthenticated" for MCPServer "jira" and VirtualMCPServer "tools"${EFFECT}`,
       },
       {
         title: 'another issuer, and a provider with another name',
@@ -101,18 +99,14 @@ export const authConfigChangeMeant = defineRule({
         value: exchanging({}),
         old: exchanging({ subjectProviderName: 'okta' }),
         others: [backend('jira', 'example')],
-        findings: [
-          `spec.tokenExchange.subjectProviderName: changes from "okta" to none for MCPServer "jira"${EFFECT}`,
-        ],
+        findings: `spec.tokenExchange.subjectProviderName: changes from "okta" to none for MCPServer "jira"${EFFECT}`,
       },
       {
         title: 'one that was not chosen before',
         value: exchanging({ subjectProviderName: 'okta' }),
         old: exchanging({}),
         others: [backend('jira', 'example')],
-        findings: [
-          `spec.tokenExchange.subjectProviderName: changes from none to "okta" for MCPServer "jira"${EFFECT}`,
-        ],
+        findings: `spec.tokenExchange.subjectProviderName: changes from none to "okta" for MCPServer "jira"${EFFECT}`,
       },
     ],
   },

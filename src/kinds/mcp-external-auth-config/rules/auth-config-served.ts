@@ -112,9 +112,8 @@ export const authConfigServed = defineRule({
           backend('jira', 'example', 'MCPRemoteProxy'),
           gateway('a', { authServerConfig: authServer('okta') }),
         ],
-        findings: [
+        findings:
           'spec.awsSts.subjectProviderName: names provider "octa", and VirtualMCPServer "a" has no such upstream provider, so its calls with this configuration fail; did you mean "okta"',
-        ],
       },
     ],
   },

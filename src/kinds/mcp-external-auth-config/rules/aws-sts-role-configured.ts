@@ -41,16 +41,14 @@ export const awsStsRoleConfigured = defineRule({
       {
         title: 'neither',
         value: signing({}),
-        findings: [
+        findings:
           'spec.awsSts: Required value: at least one of `fallbackRoleArn` or `roleMappings` must be configured',
-        ],
       },
       {
         title: 'an empty list of mappings',
         value: signing({ roleMappings: [] }),
-        findings: [
+        findings:
           'spec.awsSts: Required value: at least one of `fallbackRoleArn` or `roleMappings` must be configured',
-        ],
       },
     ],
   },

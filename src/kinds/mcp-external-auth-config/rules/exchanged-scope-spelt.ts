@@ -36,16 +36,14 @@ export const exchangedScopeSpelt = defineRule({
       {
         title: 'letters that are swapped',
         value: exchanging({ scopes: ['opeind'] }),
-        findings: [
+        findings:
           'spec.tokenExchange.scopes[0]: "opeind" is not a scope of OpenID Connect, so the exchange is refused with invalid_scope, or the token may do less; did you mean \'openid\'',
-        ],
       },
       {
         title: 'an empty scope',
         value: exchanging({ scopes: ['read', ''] }),
-        findings: [
+        findings:
           'spec.tokenExchange.scopes[1]: an empty scope puts a second space into the list, which may be refused with invalid_scope; remove it',
-        ],
       },
     ],
   },

@@ -37,7 +37,7 @@ export const externalAuthConfigMatchesType = defineRule({
       {
         title: 'no settings',
         value: { spec: { type: 'tokenExchange' } },
-        findings: ["spec.tokenExchange: Required value: must be set when `type` is 'tokenExchange'"],
+        findings: "spec.tokenExchange: Required value: must be set when `type` is 'tokenExchange'",
       },
       {
         title: 'settings of another type',
@@ -48,9 +48,8 @@ export const externalAuthConfigMatchesType = defineRule({
             bearerToken: { tokenSecretRef: { name: 'jira', key: 'token' } },
           },
         },
-        findings: [
+        findings:
           "spec.bearerToken: Forbidden: may only be set when `type` is 'bearerToken', not 'upstreamInject'",
-        ],
       },
       {
         title: 'settings under a type that has none',
@@ -60,7 +59,7 @@ export const externalAuthConfigMatchesType = defineRule({
             awsSts: { region: 'eu-central-1', fallbackRoleArn: role('reader') },
           },
         },
-        findings: ["spec.awsSts: Forbidden: may only be set when `type` is 'awsSts', not 'unauthenticated'"],
+        findings: "spec.awsSts: Forbidden: may only be set when `type` is 'awsSts', not 'unauthenticated'",
       },
     ],
   },

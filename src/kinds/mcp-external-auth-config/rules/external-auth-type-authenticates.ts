@@ -20,7 +20,7 @@ export const externalAuthTypeAuthenticates = defineRule({
       {
         title: 'no credentials',
         value: { spec: { type: 'unauthenticated' } },
-        findings: ["spec.type: 'unauthenticated' sends no credentials; keep it to backends that need none"],
+        findings: "spec.type: 'unauthenticated' sends no credentials; keep it to backends that need none",
       },
     ],
   },

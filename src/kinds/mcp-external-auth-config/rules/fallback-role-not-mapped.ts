@@ -63,9 +63,8 @@ export const fallbackRoleNotMapped = defineRule({
             { roleArn: role('admin'), claim: 'admins' },
           ],
         }),
-        findings: [
+        findings:
           'spec.awsSts.fallbackRoleArn: is the role that a mapping guards, so callers whom no mapping matches get it too: name a role with fewer rights, or none',
-        ],
       },
       {
         title: 'the role of a matcher that is tried first',
@@ -76,9 +75,8 @@ export const fallbackRoleNotMapped = defineRule({
             { roleArn: role('developer'), claim: 'developers', priority: 2 },
           ],
         }),
-        findings: [
+        findings:
           'spec.awsSts.fallbackRoleArn: is the role that a mapping guards, so callers whom no mapping matches get it too: name a role with fewer rights, or none',
-        ],
       },
     ],
   },

@@ -40,16 +40,14 @@ export const headerInjectionNameIsToken = defineRule({
       {
         title: 'a name with a colon',
         value: injecting('X-Api-Key:'),
-        findings: [
+        findings:
           "spec.headerInjection.headerName: is not the name of an HTTP header, so requests with it fail; use letters, digits and '-', such as 'X-Api-Key'",
-        ],
       },
       {
         title: 'a name with a space for the exchanged token',
         value: exchanging({ externalTokenHeaderName: 'Backend Token' }),
-        findings: [
+        findings:
           "spec.tokenExchange.externalTokenHeaderName: is not the name of an HTTP header, so requests with it fail; use letters, digits and '-', such as 'X-Api-Key'",
-        ],
       },
     ],
   },

@@ -69,9 +69,8 @@ export const roleMappingClaimOrMatcher = defineRule({
             },
           },
         },
-        findings: [
+        findings:
           'spec.awsSts.roleMappings[0].matcher: Forbidden: may not be specified when `claim` is set; keep one of the two',
-        ],
       },
     ],
   },

@@ -124,9 +124,8 @@ export const roleMappingClaimShapeFits = defineRule({
       {
         title: 'the client, as `claim`',
         value: signing({ roleClaim: 'azp', roleMappings: [{ roleArn: role('agent'), claim: 'agent' }] }),
-        findings: [
+        findings:
           'spec.awsSts.roleClaim: "azp" is a string, not a list: up to release 0.48 no `claim` matches; use `matcher` with claims.azp',
-        ],
       },
       {
         title: 'each character of an address, and groups as a text',

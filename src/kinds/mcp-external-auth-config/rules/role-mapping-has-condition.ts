@@ -46,9 +46,8 @@ export const roleMappingHasCondition = defineRule({
       {
         title: 'a mapping with neither',
         value: signing({ roleMappings: [{ roleArn: role('admin') }] }),
-        findings: [
+        findings:
           'spec.awsSts.roleMappings[0]: the operator refuses the configuration with this mapping; set `claim` or `matcher`',
-        ],
       },
     ],
   },

@@ -44,9 +44,8 @@ export const roleMappingMatcherCompilesInOlderReleases = defineRule({
             { roleArn: role('admin'), matcher: 'claims.groups.exists(string, type(string) == .string)' },
           ],
         }),
-        findings: [
+        findings:
           'spec.awsSts.roleMappings[0].matcher: workloads of operator releases up to 0.58 do not start with it: 1:47: a loop variable hides the type string, give it another name',
-        ],
       },
     ],
   },

@@ -53,23 +53,18 @@ export const roleMappingMatcherCompiles = defineRule({
       {
         title: 'an expression that ends too early',
         value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: '"admins" in' }] }),
-        findings: [
-          String.raw`spec.awsSts.roleMappings[0].matcher: Invalid value: "\"admins\" in": 1:12: the expression ends too early`,
-        ],
+        findings: String.raw`spec.awsSts.roleMappings[0].matcher: Invalid value: "\"admins\" in": 1:12: the expression ends too early`,
       },
       {
         title: 'a variable that does not exist',
         value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'groups.size() > 0' }] }),
-        findings: [
-          `spec.awsSts.roleMappings[0].matcher: Invalid value: "groups.size() > 0": 1:1: undeclared reference to 'groups' (the only variable is claims: write claims.groups, and text in quotes)`,
-        ],
+        findings: `spec.awsSts.roleMappings[0].matcher: Invalid value: "groups.size() > 0": 1:1: undeclared reference to 'groups' (the only variable is claims: write claims.groups, and text in quotes)`,
       },
       {
         title: 'a number',
         value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'size(claims.groups)' }] }),
-        findings: [
+        findings:
           'spec.awsSts.roleMappings[0].matcher: Invalid value: "size(claims.groups)": must be a bool, and this is of type int',
-        ],
       },
       {
         title: 'a matcher that is too long',
@@ -78,7 +73,7 @@ export const roleMappingMatcherCompiles = defineRule({
             { roleArn: role('admin'), matcher: `claims.sub == "${'x'.repeat(LONGEST_MATCHER)}"` },
           ],
         }),
-        findings: ['spec.awsSts.roleMappings[0].matcher: Too long: may not be more than 10000 bytes'],
+        findings: 'spec.awsSts.roleMappings[0].matcher: Too long: may not be more than 10000 bytes',
       },
     ],
   },

@@ -38,9 +38,8 @@ export const roleMappingMatcherTypeKnown = defineRule({
       {
         title: 'the bare claim',
         value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'claims.is_admin' }] }),
-        findings: [
+        findings:
           "spec.awsSts.roleMappings[0].matcher: must be a bool, and its type is known only at run time, where any other type never matches; write a comparison, such as '… == true'",
-        ],
       },
     ],
   },

@@ -51,9 +51,8 @@ export const roleMappingMatchersFit = defineRule({
       {
         title: 'sixty long matchers',
         value: longMatchers(60),
-        findings: [
+        findings:
           'spec.awsSts.roleMappings: Too long: may not hold more than 512 KiB of distinct matchers; test several values in one matcher',
-        ],
       },
     ],
   },

@@ -128,9 +128,8 @@ export const roleMappingReachable = defineRule({
             { roleArn: role('reader'), claim: 'admins' },
           ],
         }),
-        findings: [
+        findings:
           'spec.awsSts.roleMappings[1]: is never reached: roleMappings[0] is tried first and matches the same; remove one of the two',
-        ],
       },
       {
         title: 'the same matcher with a higher priority value',
@@ -140,9 +139,8 @@ export const roleMappingReachable = defineRule({
             { roleArn: role('reader'), matcher: '"admins" in claims.groups', priority: 1 },
           ],
         }),
-        findings: [
+        findings:
           'spec.awsSts.roleMappings[0]: is never reached: roleMappings[1] is tried first and matches the same; remove one of the two',
-        ],
       },
       {
         title: 'a mapping after one for everyone',
@@ -152,9 +150,8 @@ export const roleMappingReachable = defineRule({
             { roleArn: role('reader'), matcher: 'true', priority: 0 },
           ],
         }),
-        findings: [
+        findings:
           'spec.awsSts.roleMappings[0]: is never reached: roleMappings[1] is tried first and always matches; give this one the lower `priority`',
-        ],
       },
       {
         title: 'a narrower matcher after a wider one',
@@ -164,9 +161,8 @@ export const roleMappingReachable = defineRule({
             { roleArn: role('admin'), matcher: '"admins" in claims.groups && claims.groups.size() > 1' },
           ],
         }),
-        findings: [
+        findings:
           'spec.awsSts.roleMappings[1]: is never reached: roleMappings[0] is tried first and takes all its callers; give this one the lower `priority`',
-        ],
       },
       {
         title: 'two mappings that together leave nobody',
@@ -177,9 +173,8 @@ export const roleMappingReachable = defineRule({
             { roleArn: role('reader'), matcher: '"ops" in claims.groups && claims.email_verified == true' },
           ],
         }),
-        findings: [
+        findings:
           'spec.awsSts.roleMappings[2]: is never reached: roleMappings[0], roleMappings[1] are tried first and together take all its callers; give this one the lowest `priority`',
-        ],
       },
       {
         title: 'the same condition in other words',
@@ -189,21 +184,20 @@ export const roleMappingReachable = defineRule({
             { roleArn: role('reader'), matcher: 'claims.azp == "agent" || claims.azp == "gateway"' },
           ],
         }),
-        findings: [
+        findings:
           'spec.awsSts.roleMappings[1]: is never reached: roleMappings[0] is tried first and matches the same; remove one of the two',
-        ],
       },
       {
         title: 'two values of one claim at once',
         value: signing({
           roleMappings: [{ roleArn: role('admin'), matcher: 'claims.level > 3.0 && claims.level < 2.0' }],
         }),
-        findings: ['spec.awsSts.roleMappings[0].matcher: is never true, so the role is never assumed'],
+        findings: 'spec.awsSts.roleMappings[0].matcher: is never true, so the role is never assumed',
       },
       {
         title: 'a mapping for no one',
         value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'false' }] }),
-        findings: ['spec.awsSts.roleMappings[0].matcher: is never true, so the role is never assumed'],
+        findings: 'spec.awsSts.roleMappings[0].matcher: is never true, so the role is never assumed',
       },
     ],
   },

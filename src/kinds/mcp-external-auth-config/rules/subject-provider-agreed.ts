@@ -67,9 +67,8 @@ export const subjectProviderAgreed = defineRule({
           gateway('a', { authServerConfig: authServer('okta') }),
           gateway('b', { authServerConfig: authServer('github') }),
         ],
-        findings: [
+        findings:
           'spec.tokenExchange.subjectProviderName: set it: no default is written, as it would be "okta" in VirtualMCPServer "a"; "github" in "b"',
-        ],
       },
       {
         title: 'many differ',
@@ -81,9 +80,8 @@ export const subjectProviderAgreed = defineRule({
           gateway('f', { authServerConfig: authServer('corporate') }),
           gateway('g', { authServerConfig: authServer('google') }),
         ],
-        findings: [
+        findings:
           'spec.tokenExchange.subjectProviderName: set it: no default is written, as it would be "okta" in VirtualMCPServer "a", "b" and 2 more; "github" in "e"; "corporate" in "f"; 1 more elsewhere',
-        ],
       },
     ],
   },

@@ -27,16 +27,14 @@ export const tokenExchangeUrlAbsolute = defineRule({
       {
         title: 'no scheme',
         value: exchanging({ tokenUrl: 'idp.example.com/token' }),
-        findings: [
+        findings:
           "spec.tokenExchange.tokenUrl: must be an https URL with a host, such as 'https://idp.example.com/token', or every exchange fails",
-        ],
       },
       {
         title: 'no host',
         value: exchanging({ tokenUrl: 'https:///token' }),
-        findings: [
+        findings:
           "spec.tokenExchange.tokenUrl: must be an https URL with a host, such as 'https://idp.example.com/token', or every exchange fails",
-        ],
       },
     ],
   },

@@ -27,7 +27,7 @@ export const tokenExchangeUrlHttps = defineRule({
       {
         title: 'http to another host',
         value: exchanging({ tokenUrl: 'http://idp.example.com/token' }),
-        findings: ["spec.tokenExchange.tokenUrl: sends tokens in the clear; use 'https://'"],
+        findings: "spec.tokenExchange.tokenUrl: sends tokens in the clear; use 'https://'",
       },
     ],
   },

@@ -62,9 +62,8 @@ export const upstreamProviderSingleForWorkloads = defineRule({
         title: 'a second provider',
         value: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta', 'github') } },
         others: [backend('jira', 'example'), backend('wiki', 'example', 'MCPRemoteProxy')],
-        findings: [
+        findings:
           'spec.embeddedAuthServer.upstreamProviders: Too many: 2: must have at most 1 item while it is referred to by MCPRemoteProxy "wiki" and MCPServer "jira"',
-        ],
       },
     ],
   },

@@ -78,9 +78,8 @@ export const authServerIssuersAccepted = defineRule({
             incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
           }),
         ],
-        findings: [
+        findings:
           'spec.inline.issuer: every token that VirtualMCPServer "tools" issues is refused, as its issuer is "https://auth.example.com"; write that issuer, or change authServerConfig.issuer too',
-        ],
       },
       {
         title: 'tokens of the cluster',
@@ -91,9 +90,7 @@ export const authServerIssuersAccepted = defineRule({
             incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
           }),
         ],
-        findings: [
-          `spec.type: every token that VirtualMCPServer "tools" issues is refused; write 'inline', and its authServerConfig.issuer in spec.inline.issuer`,
-        ],
+        findings: `spec.type: every token that VirtualMCPServer "tools" issues is refused; write 'inline', and its authServerConfig.issuer in spec.inline.issuer`,
       },
     ],
   },

@@ -85,24 +85,24 @@ export const oidcConfigAddressAllowed = defineRule({
       {
         title: 'an issuer in the cluster',
         value: issuing('https://keycloak.auth.svc.cluster.local/realms/prod'),
-        findings: [`spec.inline.issuer: ${INSIDE}`],
+        findings: `spec.inline.issuer: ${INSIDE}`,
       },
       {
         title: 'a user that signs requests to AWS, and issues no tokens',
         value: issuing('https://keycloak.auth.svc/realms/prod'),
         others: [proxy('aws'), stsConfig('aws')],
-        findings: [`spec.inline.issuer: ${INSIDE}`],
+        findings: `spec.inline.issuer: ${INSIDE}`,
       },
       {
         title: 'a user that fetches keys, beside one that has them',
         value: issuing('https://tools.default.svc.cluster.local'),
         others: [proxy('auth'), serverConfig('auth', 'okta'), user('other')],
-        findings: [`spec.inline.issuer: ${INSIDE}`],
+        findings: `spec.inline.issuer: ${INSIDE}`,
       },
       {
         title: 'keys at an address',
         value: issuing('https://idp.example.com', { jwksUrl: 'https://10.0.0.7/jwks' }),
-        findings: [`spec.inline.jwksUrl: ${INSIDE}`],
+        findings: `spec.inline.jwksUrl: ${INSIDE}`,
       },
     ],
   },

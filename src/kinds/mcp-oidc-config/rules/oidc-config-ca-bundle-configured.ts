@@ -57,9 +57,8 @@ export const oidcConfigCaBundleConfigured = defineRule({
       {
         title: 'no ConfigMap',
         value: issuing('https://idp.example.com', { caBundleRef: {} }),
-        findings: [
+        findings:
           'spec.inline.caBundleRef.configMapRef: Required value: must name a ConfigMap, or the workloads that use this configuration do not start',
-        ],
       },
       {
         title: 'a long name',
@@ -68,9 +67,8 @@ export const oidcConfigCaBundleConfigured = defineRule({
             configMapRef: { name: 'certificates-of-the-authorities-of-the-corporation', key: 'ca.crt' },
           },
         }),
-        findings: [
+        findings:
           'spec.inline.caBundleRef.configMapRef.name: Too long: may not be more than 48 characters, or the workloads that use this configuration do not start: the operator names a volume after the ConfigMap',
-        ],
       },
     ],
   },

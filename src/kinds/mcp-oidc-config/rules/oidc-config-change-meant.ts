@@ -53,7 +53,7 @@ export const oidcConfigChangeMeant = defineRule({
             incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
           }),
         ],
-        findings: [`spec.type: changes from "inline" for VirtualMCPServer "tools"${EFFECT}`],
+        findings: `spec.type: changes from "inline" for VirtualMCPServer "tools"${EFFECT}`,
       },
       {
         title: 'another issuer',
@@ -64,9 +64,7 @@ export const oidcConfigChangeMeant = defineRule({
             incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
           }),
         ],
-        findings: [
-          `spec.inline.issuer: changes from "https://auth.example.com" for VirtualMCPServer "tools"${EFFECT}`,
-        ],
+        findings: `spec.inline.issuer: changes from "https://auth.example.com" for VirtualMCPServer "tools"${EFFECT}`,
       },
     ],
   },

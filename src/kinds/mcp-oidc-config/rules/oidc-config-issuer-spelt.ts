@@ -34,16 +34,14 @@ export const oidcConfigIssuerSpelt = defineRule({
       {
         title: 'Okta with a slash',
         value: issuing('https://example.okta.com/'),
-        findings: [
+        findings:
           "spec.inline.issuer: Okta writes its issuer without a slash at the end, so every token is refused; write 'https://example.okta.com'",
-        ],
       },
       {
         title: 'Entra ID, version 1, without one',
         value: issuing('https://sts.windows.net/3aa4a235'),
-        findings: [
+        findings:
           "spec.inline.issuer: Entra ID writes its issuer with a slash at the end, so every token is refused; write 'https://sts.windows.net/3aa4a235/'",
-        ],
       },
     ],
   },

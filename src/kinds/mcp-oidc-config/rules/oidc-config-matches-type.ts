@@ -31,9 +31,8 @@ export const oidcConfigMatchesType = defineRule({
       {
         title: 'no settings',
         value: { spec: { type: 'kubernetesServiceAccount' } },
-        findings: [
+        findings:
           "spec.kubernetesServiceAccount: Required value: must be set when `type` is 'kubernetesServiceAccount'",
-        ],
       },
       {
         title: 'settings of both types',
@@ -44,9 +43,8 @@ export const oidcConfigMatchesType = defineRule({
             kubernetesServiceAccount: {},
           },
         },
-        findings: [
+        findings:
           "spec.kubernetesServiceAccount: Forbidden: may only be set when `type` is 'kubernetesServiceAccount', not 'inline'",
-        ],
       },
     ],
   },

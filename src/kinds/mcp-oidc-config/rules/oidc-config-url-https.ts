@@ -58,16 +58,14 @@ export const oidcConfigUrlHttps = defineRule({
       {
         title: 'an http URL to a loopback host',
         value: issuing('http://localhost:8080', { insecureAllowHTTP: false }),
-        findings: [
+        findings:
           "spec.inline.issuer: use 'https://', or set `insecureAllowHTTP: true` beside it: the operator refuses plain http, to loopback hosts too",
-        ],
       },
       {
         title: 'keys over http',
         value: issuing('https://idp.example.com', { jwksUrl: 'http://10.0.0.7/jwks' }),
-        findings: [
+        findings:
           "spec.inline.jwksUrl: use 'https://', or set `insecureAllowHTTP: true` beside it: the operator refuses plain http, to loopback hosts too",
-        ],
       },
     ],
   },

@@ -123,27 +123,24 @@ export const remoteProxyCallersAuthenticated = defineRule({
         kind: 'MCPRemoteProxy',
         value: using('token'),
         others: [bearerConfig('token')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "token" holds a fixed token: the proxy sends it for callers without a token too; set `oidcConfigRef`, so that they need one',
-        ],
       },
       {
         title: 'a role for everybody',
         kind: 'MCPRemoteProxy',
         value: using('aws'),
         others: [stsConfig('aws')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" gives every caller the same role, by the claims of a local user in place of those of the token; set `oidcConfigRef`',
-        ],
       },
       {
         title: 'an exchange of whatever token comes',
         kind: 'MCPRemoteProxy',
         value: using('jira'),
         others: [exchangeConfig('jira')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" exchanges any token, unchecked, and passes callers without one on; set `oidcConfigRef`, so that they need a valid one',
-        ],
       },
       {
         title: 'an API key for everybody',
@@ -157,26 +154,23 @@ export const remoteProxyCallersAuthenticated = defineRule({
             },
           },
         },
-        findings: [
+        findings:
           'spec.headerForward.addHeadersFromSecret: holds a fixed credential: the proxy sends it for callers without a token too; set `oidcConfigRef`, so that they need one',
-        ],
       },
       {
         title: 'an API key in plain text for everybody',
         kind: 'MCPRemoteProxy',
         value: { spec: { headerForward: { addPlaintextHeaders: { 'X-Api-Key': '0123456789' } } } },
-        findings: [
+        findings:
           'spec.headerForward.addPlaintextHeaders[X-Api-Key]: holds a fixed credential: the proxy sends it for callers without a token too; set `oidcConfigRef`, so that they need one',
-        ],
       },
       {
         title: 'a bearer token for everybody',
         kind: 'MCPExternalAuthConfig',
         value: TOKEN,
         others: [{ kind: 'MCPRemoteProxy', metadata: { name: 'wiki' }, ...using('example') }],
-        findings: [
+        findings:
           'spec.type: holds a fixed token: the proxy sends it for callers without a token too; set `oidcConfigRef`, so that they need one: MCPRemoteProxy "wiki"',
-        ],
       },
     ],
   },

@@ -54,16 +54,14 @@ export const authServerAudienceIsResourceUrl = defineRule({
       {
         title: 'no resourceUrl',
         value: listening({ audience: 'https://mcp.example.com' }),
-        findings: [
+        findings:
           'spec.incomingAuth.oidcConfigRef.resourceUrl: defaults to the address in the cluster, which is not the audience, so the operator refuses the resource; set it to "https://mcp.example.com"',
-        ],
       },
       {
         title: 'two URLs that differ by a slash',
         value: listening({ audience: 'https://mcp.example.com', resourceUrl: 'https://mcp.example.com/' }),
-        findings: [
+        findings:
           'spec.incomingAuth.oidcConfigRef.audience: must equal `resourceUrl`, "https://mcp.example.com/", the only audience of tokens of the embedded server, or the operator refuses it',
-        ],
       },
       {
         title: 'a name',
@@ -71,9 +69,8 @@ export const authServerAudienceIsResourceUrl = defineRule({
           authServerConfig: authServer('okta'),
           incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate' }, audience: 'tools' },
         }),
-        findings: [
+        findings:
           'spec.incomingAuth.audience: must be an absolute http(s) URL without a fragment, or every login at the embedded server fails; write the URL of clients, in `resourceUrl` too',
-        ],
       },
     ],
   },

@@ -45,16 +45,14 @@ export const authServerIncomingAuthOidc = defineRule({
       {
         title: 'no authentication',
         value: server({ authServerConfig: embedded, incomingAuth: { type: 'anonymous' } }),
-        findings: [
+        findings:
           "spec.authServerConfig: issues tokens that `incomingAuth` does not check, so the VirtualMCPServer stays Failed; set `incomingAuth.type` to 'oidc' with the same issuer",
-        ],
       },
       {
         title: 'nothing about clients',
         value: { spec: { groupRef: { name: 'tools' }, authServerConfig: embedded } },
-        findings: [
+        findings:
           "spec.authServerConfig: issues tokens that `incomingAuth` does not check, so the VirtualMCPServer stays Failed; set `incomingAuth.type` to 'oidc' with the same issuer",
-        ],
       },
     ],
   },

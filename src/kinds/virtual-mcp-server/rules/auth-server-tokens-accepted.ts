@@ -74,17 +74,15 @@ export const authServerTokensAccepted = defineRule({
         title: 'another issuer',
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [oidcConfig('corporate', 'https://okta.example.com')],
-        findings: [
+        findings:
           'spec.authServerConfig.issuer: Invalid value: "https://auth.example.com": must equal the issuer of MCPOIDCConfig "corporate", "https://okta.example.com"',
-        ],
       },
       {
         title: 'the same issuer with a slash',
         value: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [oidcConfig('corporate', 'https://auth.example.com/')],
-        findings: [
+        findings:
           'spec.authServerConfig.issuer: Invalid value: "https://auth.example.com": must equal the issuer of MCPOIDCConfig "corporate", "https://auth.example.com/", which differs by the slash at its end',
-        ],
       },
       {
         title: 'tokens of the cluster',
@@ -96,9 +94,8 @@ export const authServerTokensAccepted = defineRule({
             spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} },
           },
         ],
-        findings: [
+        findings:
           'spec.incomingAuth.oidcConfigRef.name: Invalid value: "corporate": MCPOIDCConfig "corporate" accepts only tokens of the cluster (type kubernetesServiceAccount), and none of authServerConfig; name one of type inline with the same issuer',
-        ],
       },
     ],
   },

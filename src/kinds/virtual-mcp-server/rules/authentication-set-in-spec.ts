@@ -44,9 +44,8 @@ export const authenticationSetInSpec = defineRule({
             },
           },
         }),
-        findings: [
+        findings:
           'spec.config.outgoingAuth: has no effect: the operator reads `spec.outgoingAuth` only; move it there',
-        ],
       },
     ],
   },

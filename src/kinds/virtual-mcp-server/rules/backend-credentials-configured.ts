@@ -97,17 +97,15 @@ export const backendCredentialsConfigured = defineRule({
         title: 'discovered: a backend that checks tokens',
         value: gatewayOf(),
         others: [checking('wiki')],
-        findings: [
+        findings:
           'spec.outgoingAuth: set `externalAuthConfigRef` in the workload, so that vMCP sends a token; workloads with `oidcConfigRef` answer 401 without one, and vMCP serves none of their tools: MCPServer "wiki"',
-        ],
       },
       {
         title: 'inline: a backend that checks tokens',
         value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
         others: [backend('jira'), checking('wiki'), headerConfig('key')],
-        findings: [
+        findings:
           'spec.outgoingAuth.backends: list the workload, or set a `default`, so that vMCP sends a token; workloads with `oidcConfigRef` answer 401 without one, and vMCP serves none of their tools: MCPServer "wiki"',
-        ],
       },
       {
         title: 'no credentials on purpose, for a backend that checks tokens',
@@ -116,9 +114,8 @@ export const backendCredentialsConfigured = defineRule({
           checking('wiki', 'none'),
           { kind: 'MCPExternalAuthConfig', metadata: { name: 'none' }, spec: { type: 'unauthenticated' } },
         ],
-        findings: [
+        findings:
           'spec.outgoingAuth: MCPExternalAuthConfig "none" of type unauthenticated sends no token; workloads with `oidcConfigRef` answer 401 without one, and vMCP serves none of their tools: MCPServer "wiki"',
-        ],
       },
     ],
   },

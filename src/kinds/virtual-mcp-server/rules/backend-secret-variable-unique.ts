@@ -84,9 +84,8 @@ export const backendSecretVariableUnique = defineRule({
         title: 'names that differ by a dot',
         value: gatewayOf({ outgoingAuth: inline({ jira: 'jira-api', wiki: 'jira.api' }) }),
         others: [headerConfig('jira-api'), headerConfig('jira.api')],
-        findings: [
+        findings:
           'spec.outgoingAuth.backends[wiki].externalAuthConfigRef.name: rename MCPExternalAuthConfig "jira.api": it has the environment variable of "jira-api" in vMCP, where - and . are alike, so the Secret of one is sent for both',
-        ],
       },
     ],
   },

@@ -102,25 +102,22 @@ export const backendStrategyChosen = defineRule({
         title: 'discovered: a backend without a reference',
         value: gatewayOf(),
         others: [backend('jira', 'key'), backend('wiki'), headerConfig('key')],
-        findings: [
+        findings:
           'spec.outgoingAuth: without `externalAuthConfigRef` there are no credentials for MCPServer "wiki"',
-        ],
       },
       {
         title: 'inline: a backend that is not listed, and has no reference',
         value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
         others: [backend('jira'), backend('wiki'), headerConfig('key')],
-        findings: [
+        findings:
           'spec.outgoingAuth.backends: not listed, and no `default` names a configuration; there are no credentials for MCPServer "wiki"',
-        ],
       },
       {
         title: 'inline: a default that names nothing',
         value: gatewayOf({ outgoingAuth: { source: 'inline', backends: {}, default: {} } }),
         others: [backend('jira')],
-        findings: [
+        findings:
           'spec.outgoingAuth.backends: not listed, and no `default` names a configuration; there are no credentials for MCPServer "jira"',
-        ],
       },
     ],
   },

@@ -48,16 +48,14 @@ export const baselineClientScopesAdvertised = defineRule({
       {
         title: 'a scope that only tokens of upstream providers have',
         value: advertising(undefined, ['openid', 'tools']),
-        findings: [
+        findings:
           'spec.authServerConfig.baselineClientScopes[1]: Invalid value: "tools": is not advertised, so the server does not start; add it to `incomingAuth.oidcConfigRef.scopes`',
-        ],
       },
       {
         title: 'a scope that the list lacks',
         value: advertising(['openid', 'profile'], ['offline_access']),
-        findings: [
+        findings:
           'spec.authServerConfig.baselineClientScopes[0]: Invalid value: "offline_access": is not advertised, so the server does not start; add it to `incomingAuth.oidcConfigRef.scopes`',
-        ],
       },
     ],
   },

@@ -51,9 +51,8 @@ export const delegateClientScopesAdvertised = defineRule({
         value: server({
           authServerConfig: { ...embedded, delegateClients: [{ ...agent, scopes: ['openid', 'tools'] }] },
         }),
-        findings: [
+        findings:
           'spec.authServerConfig.delegateClients[0].scopes[1]: Invalid value: "tools": is not advertised, so the operator refuses the configuration; add it to `incomingAuth.oidcConfigRef.scopes`',
-        ],
       },
     ],
   },

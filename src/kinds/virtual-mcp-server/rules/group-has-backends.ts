@@ -48,9 +48,8 @@ export const groupHasBackends = defineRule({
         title: 'an empty group',
         value: gatewayOf(),
         others: [group()],
-        findings: [
+        findings:
           'spec.groupRef.name: no backend in namespace \'default\' has "tools" as its `groupRef` yet, so no tool is offered',
-        ],
       },
     ],
   },

@@ -30,14 +30,13 @@ export const groupRefConfigured = defineRule({
       {
         title: 'no group',
         value: { spec: { incomingAuth: oidc } },
-        findings: ['spec.groupRef: no backends are fronted; name the MCPGroup that holds them'],
+        findings: 'spec.groupRef: no backends are fronted; name the MCPGroup that holds them',
       },
       {
         title: 'a group where older releases had it',
         value: { spec: { incomingAuth: oidc, config: { groupRef: 'tools' } } as object },
-        findings: [
+        findings:
           'spec.groupRef: `spec.config.groupRef` is of older releases and not read; write `groupRef: {name: "tools"}` at spec',
-        ],
       },
     ],
   },

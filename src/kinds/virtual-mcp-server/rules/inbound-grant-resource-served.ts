@@ -66,9 +66,8 @@ export const inboundGrantResourceServed = defineRule({
       {
         title: 'a client that asks for a backend',
         value: granting({ delegateClients: [{ ...agent, audiences: ['https://jira.example.com'] }] }),
-        findings: [
+        findings:
           'spec.authServerConfig.delegateClients[0].audiences[0]: Invalid value: "https://jira.example.com": must be `resourceUrl`, "https://mcp.example.com", or the operator refuses it',
-        ],
       },
       {
         title: 'a slash too many, and an assertion for the resource',

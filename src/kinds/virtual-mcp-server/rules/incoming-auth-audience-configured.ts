@@ -71,30 +71,26 @@ export const incomingAuthAudienceConfigured = defineRule({
       {
         title: 'no audience',
         value: incoming({ type: 'oidc', oidcConfigRef: { name: 'corporate' } }),
-        findings: [
+        findings:
           'spec.incomingAuth.audience: Required value: set `oidcConfigRef.audience`, which every release reads, to the expected audience',
-        ],
       },
       {
         title: 'an empty audience, which is none, whatever the type',
         value: incoming({ type: 'anonymous', oidcConfigRef: { name: 'corporate' }, audience: '' }),
-        findings: [
+        findings:
           'spec.incomingAuth.audience: Required value: set `oidcConfigRef.audience`, which every release reads, to the expected audience',
-        ],
       },
       {
         title: 'two that differ',
         value: incoming({ ...oidc, audience: 'other' }),
-        findings: [
+        findings:
           'spec.incomingAuth.audience: Invalid value: "other": must equal `oidcConfigRef.audience`, the one that releases read; remove this',
-        ],
       },
       {
         title: 'one that is empty and one that is not',
         value: incoming({ ...oidc, audience: '' }),
-        findings: [
+        findings:
           'spec.incomingAuth.audience: Invalid value: "": must equal `oidcConfigRef.audience`, the one that releases read; remove this',
-        ],
       },
     ],
   },

@@ -27,9 +27,7 @@ export const incomingAuthAuthenticates = defineRule({
       {
         title: 'no authentication',
         value: incoming({ type: 'anonymous' }),
-        findings: [
-          "spec.incomingAuth.type: 'anonymous' disables all access control; use 'oidc' in production",
-        ],
+        findings: "spec.incomingAuth.type: 'anonymous' disables all access control; use 'oidc' in production",
       },
     ],
   },

@@ -27,9 +27,8 @@ export const incomingAuthConfigured = defineRule({
       {
         title: 'no incoming authentication',
         value: { spec: { groupRef: { name: 'tools' } } },
-        findings: [
+        findings:
           "spec.incomingAuth: without it the operator release decides whether everyone may call the backends; set it, with `type` 'oidc'",
-        ],
       },
     ],
   },

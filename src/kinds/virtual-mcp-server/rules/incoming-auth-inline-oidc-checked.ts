@@ -28,9 +28,8 @@ export const incomingAuthInlineOidcChecked = defineRule({
       {
         title: 'an inline configuration',
         value: incoming({ type: 'oidc', oidcConfig: { type: 'inline' } }),
-        findings: [
+        findings:
           'spec.incomingAuth.oidcConfig: is of older releases, and nothing here checks it: without an audience tokens for other services pass; add one, or move it to an MCPOIDCConfig and set `oidcConfigRef`',
-        ],
       },
     ],
   },

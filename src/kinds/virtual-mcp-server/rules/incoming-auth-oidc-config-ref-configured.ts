@@ -44,7 +44,7 @@ export const incomingAuthOidcConfigRefConfigured = defineRule({
       {
         title: 'no configuration',
         value: incoming({ type: 'oidc' }),
-        findings: ["spec.incomingAuth.oidcConfigRef: Required value: must be set when `type` is 'oidc'"],
+        findings: "spec.incomingAuth.oidcConfigRef: Required value: must be set when `type` is 'oidc'",
       },
     ],
   },

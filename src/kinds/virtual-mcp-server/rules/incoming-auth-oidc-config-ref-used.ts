@@ -25,9 +25,8 @@ export const incomingAuthOidcConfigRefUsed = defineRule({
       {
         title: 'a reference and no authentication',
         value: incoming({ ...oidc, type: 'anonymous' }),
-        findings: [
+        findings:
           "spec.incomingAuth.oidcConfigRef: is not used when `type` is 'anonymous', so no token is checked; set `type` to 'oidc' or remove the reference",
-        ],
       },
     ],
   },

@@ -59,9 +59,8 @@ export const incomingJwksPrivateIpNeeded = defineRule({
             },
           },
         ],
-        findings: [
+        findings:
           'spec.incomingAuth.oidcConfigRef.name: MCPOIDCConfig "corporate" sets jwksAllowPrivateIP, which authServerConfig does not need',
-        ],
       },
     ],
   },

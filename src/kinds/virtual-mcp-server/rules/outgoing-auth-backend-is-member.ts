@@ -99,9 +99,8 @@ export const outgoingAuthBackendIsMember = defineRule({
         title: 'a misspelt key',
         value: gatewayOf({ outgoingAuth: inline({ jirra: 'key' }, 'key') }),
         others: [backend('jira'), headerConfig('key')],
-        findings: [
+        findings:
           'spec.outgoingAuth.backends[jirra]: Not found: "jirra": is not a backend of group "tools" in namespace \'default\', so it has no effect; did you mean "jira"',
-        ],
       },
       {
         title: 'a backend that is not there yet, or in another group',
@@ -111,9 +110,8 @@ export const outgoingAuthBackendIsMember = defineRule({
           { kind: 'MCPServer', metadata: { name: 'wiki' }, spec: { groupRef: { name: 'other' } } },
           headerConfig('key'),
         ],
-        findings: [
+        findings:
           'spec.outgoingAuth.backends[wiki]: Not found: "wiki": is not a backend of group "tools" in namespace \'default\' yet, so it has no effect',
-        ],
       },
     ],
   },

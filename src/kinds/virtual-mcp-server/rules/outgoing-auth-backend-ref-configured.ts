@@ -51,9 +51,8 @@ export const outgoingAuthBackendRefConfigured = defineRule({
       {
         title: 'no reference',
         value: outgoing({ source: 'inline', backends: { jira: { type: 'externalAuthConfigRef' } } }),
-        findings: [
+        findings:
           "spec.outgoingAuth.backends[jira].externalAuthConfigRef: Required value: must be set when `type` is 'externalAuthConfigRef'",
-        ],
       },
     ],
   },

@@ -47,14 +47,12 @@ export const outgoingAuthDefaultRefConfigured = defineRule({
       {
         title: 'an empty default',
         value: outgoing({ source: 'inline', default: {} }),
-        findings: ['spec.outgoingAuth.default: does nothing; set `externalAuthConfigRef` or remove it'],
+        findings: 'spec.outgoingAuth.default: does nothing; set `externalAuthConfigRef` or remove it',
       },
       {
         title: 'the type of releases without a reference, although it is not used',
         value: outgoing({ source: 'discovered', default: { type: 'externalAuthConfigRef' } }),
-        findings: [
-          `spec.outgoingAuth.default: ${NOT_RECONCILED}; set \`externalAuthConfigRef\` or remove it`,
-        ],
+        findings: `spec.outgoingAuth.default: ${NOT_RECONCILED}; set \`externalAuthConfigRef\` or remove it`,
       },
     ],
   },

@@ -43,12 +43,12 @@ export const outgoingAuthInlineConfigured = defineRule({
       {
         title: 'nothing inline',
         value: outgoing({ source: 'inline' }),
-        findings: [`spec.outgoingAuth: ${NOTHING}`],
+        findings: `spec.outgoingAuth: ${NOTHING}`,
       },
       {
         title: 'an empty map',
         value: outgoing({ source: 'inline', backends: {} }),
-        findings: [`spec.outgoingAuth: ${NOTHING}`],
+        findings: `spec.outgoingAuth: ${NOTHING}`,
       },
     ],
   },

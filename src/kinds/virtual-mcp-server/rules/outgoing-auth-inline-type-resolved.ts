@@ -49,12 +49,12 @@ export const outgoingAuthInlineTypeResolved = defineRule({
       {
         title: 'a backend that is to bring its own',
         value: outgoing({ source: 'inline', backends: { jira: { type: 'discovered' } } }),
-        findings: [`spec.outgoingAuth.backends[jira].type: ${ADVICE}`],
+        findings: `spec.outgoingAuth.backends[jira].type: ${ADVICE}`,
       },
       {
         title: 'the others as well',
         value: outgoing({ source: 'inline', default: { type: 'discovered' } }),
-        findings: [`spec.outgoingAuth.default.type: ${ADVICE}`],
+        findings: `spec.outgoingAuth.default.type: ${ADVICE}`,
       },
     ],
   },

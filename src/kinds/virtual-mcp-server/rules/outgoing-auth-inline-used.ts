@@ -54,16 +54,14 @@ export const outgoingAuthInlineUsed = defineRule({
         value: outgoing({
           backends: { jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } } },
         }),
-        findings: [
+        findings:
           "spec.outgoingAuth.backends: with source 'discovered' it is dropped after the start (up to release 0.46), or counts only for backends without a reference; set `source` to 'inline' or remove it",
-        ],
       },
       {
         title: 'a default that is not read',
         value: outgoing({ source: 'discovered', default: { externalAuthConfigRef: { name: 'jira' } } }),
-        findings: [
+        findings:
           "spec.outgoingAuth.default: with source 'discovered' it is dropped after the start (up to release 0.46), or counts only for backends without a reference; set `source` to 'inline' or remove it",
-        ],
       },
     ],
   },

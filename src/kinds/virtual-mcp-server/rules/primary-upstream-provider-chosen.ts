@@ -61,9 +61,8 @@ export const primaryUpstreamProviderChosen = defineRule({
       {
         title: 'two providers',
         value: gatewayOf({ authServerConfig: authServer('okta', 'github'), incomingAuth: withPolicies() }),
-        findings: [
+        findings:
           'spec.authServerConfig.primaryUpstreamProvider: policies see the claims of "okta", the first of 2 providers; name here the one that is meant',
-        ],
       },
       {
         title: 'no provider, because clients get tokens without a login',
@@ -81,9 +80,8 @@ export const primaryUpstreamProviderChosen = defineRule({
           },
           incomingAuth: withPolicies(),
         }),
-        findings: [
+        findings:
           'spec.authServerConfig.upstreamProviders: add a provider: with `authzConfig` and no provider the operator does not reconcile the VirtualMCPServer, as policies would see no claims of a login',
-        ],
       },
     ],
   },

@@ -59,9 +59,8 @@ export const primaryUpstreamProviderExists = defineRule({
           authServerConfig: { ...authServer('okta', 'github'), primaryUpstreamProvider: 'octa' },
           incomingAuth: withPolicies(),
         }),
-        findings: [
+        findings:
           'spec.authServerConfig.primaryUpstreamProvider: no upstream provider is named "octa", so with policies the VirtualMCPServer stays Failed; did you mean "okta"',
-        ],
       },
       {
         title: 'no provider, because clients get tokens without a login',
@@ -73,16 +72,14 @@ export const primaryUpstreamProviderExists = defineRule({
           },
           incomingAuth: withPolicies(),
         }),
-        findings: [
+        findings:
           'spec.authServerConfig.primaryUpstreamProvider: no upstream provider is named "okta", so with policies the VirtualMCPServer stays Failed; there is none',
-        ],
       },
       {
         title: 'no embedded server, where older releases have the field',
         value: gatewayOf({ incomingAuth: withPolicies({ primaryUpstreamProvider: 'okta' }) }),
-        findings: [
+        findings:
           'spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider: needs `authServerConfig` with a provider of this name, or the VirtualMCPServer stays Failed; add it, or remove this field',
-        ],
       },
     ],
   },

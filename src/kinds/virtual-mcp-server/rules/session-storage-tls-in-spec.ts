@@ -60,7 +60,7 @@ export const sessionStorageTlsInSpec = defineRule({
           sessionStorage: { provider: 'redis', address: 'redis.tools.svc:6379' },
           config: { sessionStorage: { provider: 'redis', tls: {} } } as object,
         }),
-        findings: [`spec.config.sessionStorage.tls: ${TEXT}`],
+        findings: `spec.config.sessionStorage.tls: ${TEXT}`,
       },
     ],
   },

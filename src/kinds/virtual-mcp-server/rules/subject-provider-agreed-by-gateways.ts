@@ -92,9 +92,8 @@ export const subjectProviderAgreedByGateways = defineRule({
           backend('jira', 'jira'),
           exchangeConfig('jira'),
         ],
-        findings: [
+        findings:
           'spec.authServerConfig.upstreamProviders: set subjectProviderName in MCPExternalAuthConfig "jira": no default is written, as it would be "okta" here; "github" in VirtualMCPServer "other"',
-        ],
       },
       {
         title: 'inline here, discovered there',
@@ -104,9 +103,8 @@ export const subjectProviderAgreedByGateways = defineRule({
           backend('jira', 'jira'),
           exchangeConfig('jira'),
         ],
-        findings: [
+        findings:
           'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: set subjectProviderName in MCPExternalAuthConfig "jira": no default is written, as it would be "okta" here; "github" in VirtualMCPServer "other"',
-        ],
       },
     ],
   },

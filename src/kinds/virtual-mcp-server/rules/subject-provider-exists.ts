@@ -70,25 +70,22 @@ export const subjectProviderExists = defineRule({
         title: 'no such provider',
         value: gatewayOf({ authServerConfig: authServer('github') }),
         others: [backend('jira', 'jira'), exchangeConfig('jira', 'okta')],
-        findings: [
+        findings:
           'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" has it as tokenExchange.subjectProviderName; there is "github"; used by MCPServer "jira"',
-        ],
       },
       {
         title: 'the annotation says that the webhook wrote it, and no VirtualMCPServer decides so',
         value: gatewayOf({ authServerConfig: authServer('github') }),
         others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
-        findings: [
+        findings:
           'spec.authServerConfig.upstreamProviders: Not found: "okta": calls fail until you set or remove tokenExchange.subjectProviderName in MCPExternalAuthConfig "jira", where it was written by default; used by MCPServer "jira"',
-        ],
       },
       {
         title: 'no embedded authorization server',
         value: gatewayOf(),
         others: [backend('jira', 'jira'), exchangeConfig('jira', 'okta')],
-        findings: [
+        findings:
           'spec.authServerConfig: Required value: set an authorization server with the provider, or use another configuration; MCPExternalAuthConfig "jira" has tokenExchange.subjectProviderName "okta", used by MCPServer "jira"',
-        ],
       },
     ],
   },

@@ -57,9 +57,8 @@ export const upstreamFilterProviderExists = defineRule({
           authServerConfig: authServer('okta'),
           authServerUpstreamFilter: { rules: [STAFF] },
         }),
-        findings: [
+        findings:
           'spec.authServerUpstreamFilter: needs `authServerConfig` with at least two upstream providers to choose from, or the API server refuses the resource; add them, or remove the filter',
-        ],
       },
       {
         title: 'no provider, because clients get tokens without a login',
@@ -67,9 +66,8 @@ export const upstreamFilterProviderExists = defineRule({
           authServerConfig: { issuer: 'https://auth.example.com', delegateClients: [agent] },
           authServerUpstreamFilter: { rules: [STAFF] },
         }),
-        findings: [
+        findings:
           'spec.authServerUpstreamFilter: needs `authServerConfig` with at least two upstream providers to choose from, or the API server refuses the resource; add them, or remove the filter',
-        ],
       },
       {
         title: 'the first provider, and one that is not there',

@@ -58,25 +58,22 @@ export const upstreamInjectHasAuthServer = defineRule({
         title: 'discovered through a backend',
         value: gatewayOf(),
         others: [backend('jira', 'jira'), injectConfig('jira', 'okta')],
-        findings: [
+        findings:
           'spec.authServerConfig: Required value: set an authorization server with the provider, or use another configuration; MCPExternalAuthConfig "jira" has upstreamInject.providerName "okta", used by MCPServer "jira"',
-        ],
       },
       {
         title: 'of whichever provider',
         value: gatewayOf(),
         others: [backend('jira', 'jira'), { ...injectConfig('jira', ''), spec: { type: 'upstreamInject' } }],
-        findings: [
+        findings:
           'spec.authServerConfig: Required value: set an authorization server with the provider, or use another configuration; MCPExternalAuthConfig "jira" is of type upstreamInject, used by MCPServer "jira"',
-        ],
       },
       {
         title: 'inline',
         value: gatewayOf({ outgoingAuth: inline({ jira: 'jira' }) }),
         others: [backend('jira'), injectConfig('jira', 'okta')],
-        findings: [
+        findings:
           'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: Invalid value: "jira": MCPExternalAuthConfig "jira" has upstreamInject.providerName "okta", and there is no authServerConfig',
-        ],
       },
     ],
   },

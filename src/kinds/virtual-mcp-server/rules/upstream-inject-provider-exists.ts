@@ -68,9 +68,8 @@ export const upstreamInjectProviderExists = defineRule({
           backend('wiki', 'jira', 'MCPRemoteProxy'),
           injectConfig('jira', 'octa'),
         ],
-        findings: [
+        findings:
           'spec.authServerConfig.upstreamProviders: Not found: "octa": MCPExternalAuthConfig "jira" has it as upstreamInject.providerName; did you mean "okta"; used by MCPRemoteProxy "wiki" and MCPServer "jira"',
-        ],
       },
       {
         title: 'no provider, because clients get tokens without a login',
@@ -78,17 +77,15 @@ export const upstreamInjectProviderExists = defineRule({
           authServerConfig: { issuer: 'https://auth.example.com', delegateClients: [agent] },
         }),
         others: [backend('jira', 'jira'), injectConfig('jira', 'okta')],
-        findings: [
+        findings:
           'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" has it as upstreamInject.providerName; used by MCPServer "jira"',
-        ],
       },
       {
         title: 'the default of inline',
         value: gatewayOf({ authServerConfig: authServer('okta'), outgoingAuth: inline({}, 'jira') }),
         others: [injectConfig('jira', 'github')],
-        findings: [
+        findings:
           'spec.outgoingAuth.default.externalAuthConfigRef.name: Invalid value: "jira": MCPExternalAuthConfig "jira" has upstreamInject.providerName "github", and authServerConfig has no such upstream provider; there is "okta"',
-        ],
       },
     ],
   },

@@ -48,9 +48,8 @@ export const writtenSubjectProviderExists = defineRule({
         value: gatewayOf({ authServerConfig: authServer('corporate') }),
         old: gatewayOf({ authServerConfig: authServer('okta') }),
         others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
-        findings: [
+        findings:
           'spec.authServerConfig.upstreamProviders: Not found: "okta": calls fail until you set or remove tokenExchange.subjectProviderName in MCPExternalAuthConfig "jira", where it was written by default; used by MCPServer "jira"',
-        ],
       },
       {
         title: 'another VirtualMCPServer shares the configuration, and has the provider',
@@ -60,9 +59,8 @@ export const writtenSubjectProviderExists = defineRule({
           exchangeConfigWritten('jira', 'okta'),
           gateway('other', { authServerConfig: authServer('okta') }),
         ],
-        findings: [
+        findings:
           'spec.authServerConfig.upstreamProviders: Not found: "okta": calls fail until you set or remove tokenExchange.subjectProviderName in MCPExternalAuthConfig "jira", where it was written by default; used by MCPServer "jira"',
-        ],
       },
     ],
   },
