@@ -98,10 +98,8 @@ export interface RuleFor<S extends TSchema> {
   check(value: Given<Static<S>>, context: Context<Static<S>>): Iterable<FieldError>
   /** For a rule that reads no other objects: how the API server itself can enforce the rule where no webhook runs. */
   readonly policy?: Policy
-  readonly examples: {
-    readonly valid: NonEmpty<Example<Static<S>>>
-    readonly invalid: NonEmpty<InvalidExample<Static<S>>>
-  }
+  /** The examples by title, at least one valid and one invalid. The examples of a list share their title. */
+  readonly examples: Readonly<Record<string, Example<Static<S>> | readonly Example<Static<S>>[]>>
 }
 
 /** The rule as part of a ValidatingAdmissionPolicy, or a phrase that says why it cannot be expressed there. */
@@ -137,7 +135,6 @@ export const oncePerReview =
 
 /** `value` is a resource without apiVersion, kind and metadata, or the part of a resource that the rule checks. */
 export interface Example<T> {
-  readonly title: string
   readonly value: Given<T>
   /** The kind of the example, when the rule is about several kinds. */
   readonly kind?: string
@@ -151,11 +148,8 @@ export interface Example<T> {
   readonly others?: readonly Other[]
   /** `value` as it is in the stored object; an example that has `old` is an update. */
   readonly old?: Given<T>
-}
-
-export interface InvalidExample<T> extends Example<T> {
-  /** The exact text of each finding, with its path. */
-  readonly findings: string | NonEmpty<string>
+  /** The exact text of each finding, with its path; omitted when the example is valid. */
+  readonly findings?: string | NonEmpty<string>
 }
 
 /** An object of an example, beside the judged object. */

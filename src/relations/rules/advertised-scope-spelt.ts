@@ -30,37 +30,29 @@ export const advertisedScopeSpelt = defineRule({
     for (const [i, problem] of scopeSlips(scopes, REFUSED)) yield advice(pathTo([...at, i]), problem)
   },
   examples: {
-    valid: [
-      {
-        title: 'scopes of OpenID Connect beside one of an own server',
-        kind: 'VirtualMCPServer',
-        value: advertising(['openid', 'offline_access', 'mcp:tools']),
-      },
-      {
-        title: 'scopes at a proxy',
-        kind: 'MCPRemoteProxy',
-        value: serving({
-          name: 'corporate',
-          audience: 'jira',
-          scopes: ['openid', 'profile', 'tickets:read'],
-        }),
-      },
-      { title: 'scopes by default', kind: 'VirtualMCPServer', value: server({ incomingAuth: oidc }) },
-    ],
-    invalid: [
-      {
-        title: 'letters that are swapped, at a gateway',
-        kind: 'VirtualMCPServer',
-        value: advertising(['opeind']),
-        findings: `spec.incomingAuth.oidcConfigRef.scopes[0]: "opeind" is not a scope of OpenID Connect, ${REFUSED}; did you mean 'openid'`,
-      },
-      {
-        title: 'a word without its underscore, at a workload',
-        kind: 'MCPServer',
-        value: serving({ name: 'corporate', audience: 'jira', scopes: ['openid', 'offlineaccess'] }),
-        findings: `spec.oidcConfigRef.scopes[1]: "offlineaccess" is not a scope of OpenID Connect, ${REFUSED}; did you mean 'offline_access'`,
-      },
-    ],
+    'scopes of OpenID Connect beside one of an own server': {
+      kind: 'VirtualMCPServer',
+      value: advertising(['openid', 'offline_access', 'mcp:tools']),
+    },
+    'scopes at a proxy': {
+      kind: 'MCPRemoteProxy',
+      value: serving({
+        name: 'corporate',
+        audience: 'jira',
+        scopes: ['openid', 'profile', 'tickets:read'],
+      }),
+    },
+    'scopes by default': { kind: 'VirtualMCPServer', value: server({ incomingAuth: oidc }) },
+    'letters that are swapped, at a gateway': {
+      kind: 'VirtualMCPServer',
+      value: advertising(['opeind']),
+      findings: `spec.incomingAuth.oidcConfigRef.scopes[0]: "opeind" is not a scope of OpenID Connect, ${REFUSED}; did you mean 'openid'`,
+    },
+    'a word without its underscore, at a workload': {
+      kind: 'MCPServer',
+      value: serving({ name: 'corporate', audience: 'jira', scopes: ['openid', 'offlineaccess'] }),
+      findings: `spec.oidcConfigRef.scopes[1]: "offlineaccess" is not a scope of OpenID Connect, ${REFUSED}; did you mean 'offline_access'`,
+    },
   },
 })
 

@@ -70,54 +70,41 @@ export const audienceUnique = defineRule({
     )
   },
   examples: {
-    valid: [
-      {
-        title: 'an audience for each',
-        kind: 'VirtualMCPServer',
-        value: own('tools'),
-        others: [oidcConfig('corporate'), checking('MCPServer', 'jira', 'jira')],
-      },
-      {
-        title: 'one audience, and two issuers',
-        kind: 'VirtualMCPServer',
-        value: own('tools'),
-        others: [
-          oidcConfig('corporate'),
-          oidcConfig('partner', 'https://login.partner.example'),
-          checking('MCPServer', 'jira', 'tools', 'partner'),
-        ],
-      },
-    ],
-    invalid: [
-      {
-        title: 'one audience of one issuer',
-        kind: 'VirtualMCPServer',
-        value: own('tools'),
-        others: [oidcConfig('corporate'), checking('MCPServer', 'jira', 'tools')],
-        findings:
-          'spec.incomingAuth.oidcConfigRef.audience: "tools" is the audience of MCPServer "jira" too, for tokens of one issuer: a token for one opens the other; give each its own',
-      },
-      {
-        title: 'the same by two configurations with one issuer',
-        kind: 'MCPRemoteProxy',
-        value: { spec: { oidcConfigRef: { name: 'corporate', audience: 'tools' } } },
-        others: [
-          oidcConfig('corporate'),
-          oidcConfig('again'),
-          checking('MCPServer', 'jira', 'tools', 'again'),
-        ],
-        findings:
-          'spec.oidcConfigRef.audience: "tools" is the audience of MCPServer "jira" too, for tokens of one issuer: a token for one opens the other; give each its own',
-      },
-      {
-        title: 'the audience of the gateway in front',
-        kind: 'MCPServer',
-        value: { spec: { oidcConfigRef: { name: 'corporate', audience: 'tools' } } },
-        others: [oidcConfig('corporate'), gateway('tools', own('tools').spec)],
-        findings:
-          'spec.oidcConfigRef.audience: "tools" is the audience of VirtualMCPServer "tools" too, for tokens of one issuer: a token for one opens the other; give each its own',
-      },
-    ],
+    'an audience for each': {
+      kind: 'VirtualMCPServer',
+      value: own('tools'),
+      others: [oidcConfig('corporate'), checking('MCPServer', 'jira', 'jira')],
+    },
+    'one audience, and two issuers': {
+      kind: 'VirtualMCPServer',
+      value: own('tools'),
+      others: [
+        oidcConfig('corporate'),
+        oidcConfig('partner', 'https://login.partner.example'),
+        checking('MCPServer', 'jira', 'tools', 'partner'),
+      ],
+    },
+    'one audience of one issuer': {
+      kind: 'VirtualMCPServer',
+      value: own('tools'),
+      others: [oidcConfig('corporate'), checking('MCPServer', 'jira', 'tools')],
+      findings:
+        'spec.incomingAuth.oidcConfigRef.audience: "tools" is the audience of MCPServer "jira" too, for tokens of one issuer: a token for one opens the other; give each its own',
+    },
+    'the same by two configurations with one issuer': {
+      kind: 'MCPRemoteProxy',
+      value: { spec: { oidcConfigRef: { name: 'corporate', audience: 'tools' } } },
+      others: [oidcConfig('corporate'), oidcConfig('again'), checking('MCPServer', 'jira', 'tools', 'again')],
+      findings:
+        'spec.oidcConfigRef.audience: "tools" is the audience of MCPServer "jira" too, for tokens of one issuer: a token for one opens the other; give each its own',
+    },
+    'the audience of the gateway in front': {
+      kind: 'MCPServer',
+      value: { spec: { oidcConfigRef: { name: 'corporate', audience: 'tools' } } },
+      others: [oidcConfig('corporate'), gateway('tools', own('tools').spec)],
+      findings:
+        'spec.oidcConfigRef.audience: "tools" is the audience of VirtualMCPServer "tools" too, for tokens of one issuer: a token for one opens the other; give each its own',
+    },
   },
 })
 

@@ -111,58 +111,43 @@ export const authServerStorageShared = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'Redis, and keys in Secrets',
-        kind: 'VirtualMCPServer',
-        value: server({ replicas: 3, authServerConfig: stored }),
-      },
-      {
-        title: 'one replica',
-        kind: 'VirtualMCPServer',
-        value: server({ replicas: 1, authServerConfig: embedded }),
-      },
-      { title: 'tokens of another issuer', kind: 'VirtualMCPServer', value: server({ replicas: 3 }) },
-      {
-        title: 'one replica of a workload',
-        kind: 'MCPServer',
-        value: { spec: { ...serving({}).spec, replicas: 1 } },
-        others: [serverConfig('auth', 'okta')],
-      },
-      {
-        title: 'one replica of each workload that names the server',
-        kind: 'MCPExternalAuthConfig',
-        value: SERVER,
-        others: [proxyWith(1)],
-      },
-    ],
-    invalid: [
-      {
-        title: 'memory, by default',
-        kind: 'VirtualMCPServer',
-        value: server({ replicas: 2, authServerConfig: embedded }),
-        findings: `spec.replicas: ${SPLIT}`,
-      },
-      {
-        title: 'Redis, and a signing key of each replica',
-        kind: 'VirtualMCPServer',
-        value: server({ replicas: 2, authServerConfig: without(stored, 'signingKeySecretRefs') }),
-        findings: `spec.replicas: ${OWN_KEYS}`,
-      },
-      {
-        title: 'the server that a workload names',
-        kind: 'MCPRemoteProxy',
-        value: { spec: { ...serving({}).spec, replicas: 2 } },
-        others: [serverConfig('auth', 'okta')],
-        findings: `spec.replicas: ${SPLIT}`,
-      },
-      {
-        title: 'several replicas of a workload that names the server',
-        kind: 'MCPExternalAuthConfig',
-        value: SERVER,
-        others: [proxyWith(2)],
-        findings: `spec.embeddedAuthServer: ${SPLIT}: MCPRemoteProxy "wiki"`,
-      },
-    ],
+    'Redis, and keys in Secrets': {
+      kind: 'VirtualMCPServer',
+      value: server({ replicas: 3, authServerConfig: stored }),
+    },
+    'one replica': { kind: 'VirtualMCPServer', value: server({ replicas: 1, authServerConfig: embedded }) },
+    'tokens of another issuer': { kind: 'VirtualMCPServer', value: server({ replicas: 3 }) },
+    'one replica of a workload': {
+      kind: 'MCPServer',
+      value: { spec: { ...serving({}).spec, replicas: 1 } },
+      others: [serverConfig('auth', 'okta')],
+    },
+    'one replica of each workload that names the server': {
+      kind: 'MCPExternalAuthConfig',
+      value: SERVER,
+      others: [proxyWith(1)],
+    },
+    'memory, by default': {
+      kind: 'VirtualMCPServer',
+      value: server({ replicas: 2, authServerConfig: embedded }),
+      findings: `spec.replicas: ${SPLIT}`,
+    },
+    'Redis, and a signing key of each replica': {
+      kind: 'VirtualMCPServer',
+      value: server({ replicas: 2, authServerConfig: without(stored, 'signingKeySecretRefs') }),
+      findings: `spec.replicas: ${OWN_KEYS}`,
+    },
+    'the server that a workload names': {
+      kind: 'MCPRemoteProxy',
+      value: { spec: { ...serving({}).spec, replicas: 2 } },
+      others: [serverConfig('auth', 'okta')],
+      findings: `spec.replicas: ${SPLIT}`,
+    },
+    'several replicas of a workload that names the server': {
+      kind: 'MCPExternalAuthConfig',
+      value: SERVER,
+      others: [proxyWith(2)],
+      findings: `spec.embeddedAuthServer: ${SPLIT}: MCPRemoteProxy "wiki"`,
+    },
   },
 })

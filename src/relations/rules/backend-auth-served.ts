@@ -53,43 +53,32 @@ export const backendAuthServed = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the provider is there',
-        value: workload('jira', 'tools'),
-        others: [injectConfig('jira', 'okta'), gateway('tools', { authServerConfig: authServer('okta') })],
-      },
-      {
-        title: 'inline: a VirtualMCPServer that lists it with another configuration',
-        value: workload('jira', 'tools'),
-        others: [
-          injectConfig('jira', 'okta'),
-          gateway('tools', { outgoingAuth: inline({ example: 'key' }) }),
-        ],
-      },
-    ],
-    invalid: [
-      {
-        title: 'another provider',
-        value: workload('jira', 'tools'),
-        others: [injectConfig('jira', 'okta'), gateway('tools', { authServerConfig: authServer('github') })],
-        findings:
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" has upstreamInject.providerName "okta", and VirtualMCPServer "tools" has no such upstream provider, so its calls here fail; there is "github"',
-      },
-      {
-        title: 'an AWS role for the token of another provider',
-        kind: 'MCPRemoteProxy',
-        value: workload('aws', 'tools'),
-        others: [
-          mappedConfig('aws', {
-            fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools',
-            subjectProviderName: 'okta',
-          }),
-          gateway('tools', { authServerConfig: authServer('github') }),
-        ],
-        findings:
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" has awsSts.subjectProviderName "okta", and VirtualMCPServer "tools" has no such upstream provider, so its calls here fail; there is "github"',
-      },
-    ],
+    'the provider is there': {
+      value: workload('jira', 'tools'),
+      others: [injectConfig('jira', 'okta'), gateway('tools', { authServerConfig: authServer('okta') })],
+    },
+    'inline: a VirtualMCPServer that lists it with another configuration': {
+      value: workload('jira', 'tools'),
+      others: [injectConfig('jira', 'okta'), gateway('tools', { outgoingAuth: inline({ example: 'key' }) })],
+    },
+    'another provider': {
+      value: workload('jira', 'tools'),
+      others: [injectConfig('jira', 'okta'), gateway('tools', { authServerConfig: authServer('github') })],
+      findings:
+        'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" has upstreamInject.providerName "okta", and VirtualMCPServer "tools" has no such upstream provider, so its calls here fail; there is "github"',
+    },
+    'an AWS role for the token of another provider': {
+      kind: 'MCPRemoteProxy',
+      value: workload('aws', 'tools'),
+      others: [
+        mappedConfig('aws', {
+          fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools',
+          subjectProviderName: 'okta',
+        }),
+        gateway('tools', { authServerConfig: authServer('github') }),
+      ],
+      findings:
+        'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" has awsSts.subjectProviderName "okta", and VirtualMCPServer "tools" has no such upstream provider, so its calls here fail; there is "github"',
+    },
   },
 })

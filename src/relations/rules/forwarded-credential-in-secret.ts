@@ -35,38 +35,30 @@ export const forwardedCredentialInSecret = defineRule({
         yield advice(path.spec.headerForward.addPlaintextHeaders.at(name), `holds ${REMEDY}`)
   },
   examples: {
-    valid: [
-      {
-        title: 'a key in a Secret, and headers that are none',
-        value: forwarding({
-          addPlaintextHeaders: {
-            'X-Tenant-Id': 'tools',
-            'X-Atlassian-Token': 'no-check',
-            'Idempotency-Key': '1',
-            'Accept-Language': 'sk-SK,sk;q=0.9',
-          },
-          addHeadersFromSecret: [
-            { headerName: 'X-Api-Key', valueSecretRef: { name: 'jira', key: 'api-key' } },
-          ],
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'an API key, and a token in a header with another name',
-        value: forwarding({
-          addPlaintextHeaders: {
-            'x-api-key': '0123456789',
-            'X-Upstream': 'Bearer 0123456789',
-            'X-Model': 'sk-example-0123456789',
-          },
-        }),
-        findings: [
-          `spec.headerForward.addPlaintextHeaders[x-api-key]: holds ${REMEDY}`,
-          `spec.headerForward.addPlaintextHeaders[X-Upstream]: holds ${REMEDY}`,
-          `spec.headerForward.addPlaintextHeaders[X-Model]: holds ${REMEDY}`,
-        ],
-      },
-    ],
+    'a key in a Secret, and headers that are none': {
+      value: forwarding({
+        addPlaintextHeaders: {
+          'X-Tenant-Id': 'tools',
+          'X-Atlassian-Token': 'no-check',
+          'Idempotency-Key': '1',
+          'Accept-Language': 'sk-SK,sk;q=0.9',
+        },
+        addHeadersFromSecret: [{ headerName: 'X-Api-Key', valueSecretRef: { name: 'jira', key: 'api-key' } }],
+      }),
+    },
+    'an API key, and a token in a header with another name': {
+      value: forwarding({
+        addPlaintextHeaders: {
+          'x-api-key': '0123456789',
+          'X-Upstream': 'Bearer 0123456789',
+          'X-Model': 'sk-example-0123456789',
+        },
+      }),
+      findings: [
+        `spec.headerForward.addPlaintextHeaders[x-api-key]: holds ${REMEDY}`,
+        `spec.headerForward.addPlaintextHeaders[X-Upstream]: holds ${REMEDY}`,
+        `spec.headerForward.addPlaintextHeaders[X-Model]: holds ${REMEDY}`,
+      ],
+    },
   },
 })

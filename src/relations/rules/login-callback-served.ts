@@ -91,60 +91,47 @@ export const loginCallbackServed = defineRule({
       }
   },
   examples: {
-    valid: [
-      { title: 'no path', kind: 'VirtualMCPServer', value: at(ISSUER, defaulting) },
-      { title: 'a slash alone', kind: 'VirtualMCPServer', value: at(`${ISSUER}/`, defaulting) },
+    'no path': { kind: 'VirtualMCPServer', value: at(ISSUER, defaulting) },
+    'a slash alone': { kind: 'VirtualMCPServer', value: at(`${ISSUER}/`, defaulting) },
+    'a path, and the callback of the root': {
+      kind: 'VirtualMCPServer',
+      value: at(`${ISSUER}/mcp`, authServer('okta', 'github')),
+    },
+    'the same in the configuration of a workload': {
+      kind: 'MCPServer',
+      value: serving({}),
+      others: [config(authServer('okta'))],
+    },
+    'the same at the configuration': [
+      { kind: 'MCPExternalAuthConfig', value: { spec: config(authServer('okta')).spec }, others: [proxy] },
       {
-        title: 'a path, and the callback of the root',
-        kind: 'VirtualMCPServer',
-        value: at(`${ISSUER}/mcp`, authServer('okta', 'github')),
-      },
-      {
-        title: 'the same in the configuration of a workload',
-        kind: 'MCPServer',
-        value: serving({}),
-        others: [config(authServer('okta'))],
-      },
-      {
-        title: 'the same at the configuration',
-        kind: 'MCPExternalAuthConfig',
-        value: { spec: config(authServer('okta')).spec },
-        others: [proxy],
-      },
-    ],
-    invalid: [
-      {
-        title: 'a path in `resourceUrl`, below which the callback is',
-        kind: 'VirtualMCPServer',
-        value: at(`${ISSUER}/mcp`, defaulting),
-        findings:
-          'spec.authServerConfig.upstreamProviders[0].oidcConfig.redirectUri: logins at "okta" end at "https://auth.example.com/mcp/oauth/callback", which is not served; write and register "https://auth.example.com/oauth/callback"',
-      },
-      {
-        title: 'the same of a workload',
-        kind: 'MCPRemoteProxy',
-        value: serving({}),
-        others: [config(defaulting)],
-        findings:
-          'spec.oidcConfigRef.resourceUrl: logins at "okta" end at "https://auth.example.com/mcp/oauth/callback", which is not served; write and register "https://auth.example.com/oauth/callback" in MCPExternalAuthConfig "auth"',
-      },
-      {
-        title: 'the same at the configuration',
         kind: 'MCPExternalAuthConfig',
         value: { spec: config(defaulting).spec },
         others: [proxy],
         findings:
           'spec.embeddedAuthServer.upstreamProviders[0].oidcConfig.redirectUri: write and register "https://auth.example.com/oauth/callback": logins for MCPRemoteProxy "wiki" end at "https://auth.example.com/mcp/oauth/callback", not served',
       },
-      {
-        title: 'the same at the configuration of two workloads',
-        kind: 'MCPExternalAuthConfig',
-        value: { spec: config(defaulting).spec },
-        others: [proxy, { ...proxy, metadata: { name: 'jira' } }],
-        findings:
-          'spec.embeddedAuthServer.upstreamProviders[0].oidcConfig.redirectUri: write and register "https://auth.example.com/oauth/callback": logins for MCPRemoteProxy "jira" and MCPRemoteProxy "wiki" end below a path, not served',
-      },
     ],
+    'a path in `resourceUrl`, below which the callback is': {
+      kind: 'VirtualMCPServer',
+      value: at(`${ISSUER}/mcp`, defaulting),
+      findings:
+        'spec.authServerConfig.upstreamProviders[0].oidcConfig.redirectUri: logins at "okta" end at "https://auth.example.com/mcp/oauth/callback", which is not served; write and register "https://auth.example.com/oauth/callback"',
+    },
+    'the same of a workload': {
+      kind: 'MCPRemoteProxy',
+      value: serving({}),
+      others: [config(defaulting)],
+      findings:
+        'spec.oidcConfigRef.resourceUrl: logins at "okta" end at "https://auth.example.com/mcp/oauth/callback", which is not served; write and register "https://auth.example.com/oauth/callback" in MCPExternalAuthConfig "auth"',
+    },
+    'the same at the configuration of two workloads': {
+      kind: 'MCPExternalAuthConfig',
+      value: { spec: config(defaulting).spec },
+      others: [proxy, { ...proxy, metadata: { name: 'jira' } }],
+      findings:
+        'spec.embeddedAuthServer.upstreamProviders[0].oidcConfig.redirectUri: write and register "https://auth.example.com/oauth/callback": logins for MCPRemoteProxy "jira" and MCPRemoteProxy "wiki" end below a path, not served',
+    },
   },
 })
 

@@ -30,43 +30,34 @@ export const ownReferenceAgreed = defineRule({
   check: (resource, { cluster, self }) =>
     ownReferenceErrors(ID, resource, self, cluster, ({ endsPod, isLeftOut }) => !endsPod && !isLeftOut),
   examples: {
-    valid: [
-      {
-        title: 'each backend is listed',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
-        others: [backend('jira', 'other'), headerConfig('key'), headerConfig('other')],
-      },
-      {
-        title: 'each backend chooses',
-        kind: 'MCPServer',
-        value: workload('jira', 'tools'),
-        others: [gateway('tools'), exchangeConfig('jira')],
-      },
-      {
-        title: 'the default is the same configuration',
-        kind: 'MCPRemoteProxy',
-        value: workload('jira', 'tools'),
-        others: [gateway('tools', { outgoingAuth: inline({}, 'jira') }), exchangeConfig('jira')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'an exchange, where the default is another one',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ outgoingAuth: inline({}, 'all') }),
-        others: [backend('jira', 'jira', 'MCPServerEntry'), exchangeConfig('jira'), exchangeConfig('all')],
-        findings:
-          'spec.outgoingAuth.backends: list MCPServerEntry "jira": the specification has the default for it, releases use its own MCPExternalAuthConfig "jira"',
-      },
-      {
-        title: 'the same, of an entry, where the default is another one',
-        kind: 'MCPServerEntry',
-        value: workload('key', 'tools'),
-        others: [gateway('tools', { outgoingAuth: inline({}, 'other') }), exchangeConfig('key')],
-        findings:
-          'spec.externalAuthConfigRef: list this workload in `backends` of VirtualMCPServer "tools": the specification has the default for it, releases use this reference',
-      },
-    ],
+    'each backend is listed': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
+      others: [backend('jira', 'other'), headerConfig('key'), headerConfig('other')],
+    },
+    'each backend chooses': {
+      kind: 'MCPServer',
+      value: workload('jira', 'tools'),
+      others: [gateway('tools'), exchangeConfig('jira')],
+    },
+    'the default is the same configuration': {
+      kind: 'MCPRemoteProxy',
+      value: workload('jira', 'tools'),
+      others: [gateway('tools', { outgoingAuth: inline({}, 'jira') }), exchangeConfig('jira')],
+    },
+    'an exchange, where the default is another one': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ outgoingAuth: inline({}, 'all') }),
+      others: [backend('jira', 'jira', 'MCPServerEntry'), exchangeConfig('jira'), exchangeConfig('all')],
+      findings:
+        'spec.outgoingAuth.backends: list MCPServerEntry "jira": the specification has the default for it, releases use its own MCPExternalAuthConfig "jira"',
+    },
+    'the same, of an entry, where the default is another one': {
+      kind: 'MCPServerEntry',
+      value: workload('key', 'tools'),
+      others: [gateway('tools', { outgoingAuth: inline({}, 'other') }), exchangeConfig('key')],
+      findings:
+        'spec.externalAuthConfigRef: list this workload in `backends` of VirtualMCPServer "tools": the specification has the default for it, releases use this reference',
+    },
   },
 })

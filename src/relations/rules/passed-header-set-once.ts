@@ -68,44 +68,35 @@ export const passedHeaderSetOnce = defineRule({
       : setBy(resource, self, cluster)
   },
   examples: {
-    valid: [
-      {
-        title: 'another header',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ passthroughHeaders: ['X-Request-Id'] }),
-        others: [entry('jira', API_KEY)],
-      },
-      {
-        title: 'a proxy, which sets its header in place of that of the client',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ passthroughHeaders: ['X-Api-Key'] }),
-        others: [{ ...backend('jira', undefined, 'MCPRemoteProxy'), spec: entrySpec(API_KEY) }],
-      },
-      {
-        title: 'an entry of another group',
-        kind: 'MCPServerEntry',
-        value: { spec: { ...entrySpec(TENANT), groupRef: { name: 'other' } } },
-        others: [gateway('tools', { passthroughHeaders: ['X-Tenant-Id'] })],
-      },
-    ],
-    invalid: [
-      {
-        title: 'a key of the client, and of the entry',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ passthroughHeaders: ['X-Request-Id', 'X-Api-Key'] }),
-        others: [entry('jira', API_KEY)],
-        findings:
-          'spec.passthroughHeaders[1]: MCPServerEntry "jira" sets "x-api-key" in `headerForward`, so calls to such an entry fail when clients send the header; remove it here or from `headerForward`',
-      },
-      {
-        title: 'the same, of an entry',
-        kind: 'MCPServerEntry',
-        value: { spec: entrySpec(TENANT) },
-        others: [gateway('tools', { config: { passthroughHeaders: ['x-tenant-id'] } })],
-        findings:
-          'spec.headerForward.addPlaintextHeaders[X-Tenant-Id]: VirtualMCPServer "tools" passes on this header of clients, so calls with it fail; remove it here or from `passthroughHeaders`',
-      },
-    ],
+    'another header': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ passthroughHeaders: ['X-Request-Id'] }),
+      others: [entry('jira', API_KEY)],
+    },
+    'a proxy, which sets its header in place of that of the client': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ passthroughHeaders: ['X-Api-Key'] }),
+      others: [{ ...backend('jira', undefined, 'MCPRemoteProxy'), spec: entrySpec(API_KEY) }],
+    },
+    'an entry of another group': {
+      kind: 'MCPServerEntry',
+      value: { spec: { ...entrySpec(TENANT), groupRef: { name: 'other' } } },
+      others: [gateway('tools', { passthroughHeaders: ['X-Tenant-Id'] })],
+    },
+    'a key of the client, and of the entry': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ passthroughHeaders: ['X-Request-Id', 'X-Api-Key'] }),
+      others: [entry('jira', API_KEY)],
+      findings:
+        'spec.passthroughHeaders[1]: MCPServerEntry "jira" sets "x-api-key" in `headerForward`, so calls to such an entry fail when clients send the header; remove it here or from `headerForward`',
+    },
+    'the same, of an entry': {
+      kind: 'MCPServerEntry',
+      value: { spec: entrySpec(TENANT) },
+      others: [gateway('tools', { config: { passthroughHeaders: ['x-tenant-id'] } })],
+      findings:
+        'spec.headerForward.addPlaintextHeaders[X-Tenant-Id]: VirtualMCPServer "tools" passes on this header of clients, so calls with it fail; remove it here or from `passthroughHeaders`',
+    },
   },
 })
 

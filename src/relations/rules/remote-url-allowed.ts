@@ -33,30 +33,22 @@ export const remoteUrlAllowed = defineRule({
       )
   },
   examples: {
-    valid: [
-      { title: 'a public server', value: { spec: { remoteUrl: 'https://mcp.example.com/mcp' } } },
-      {
-        title: 'a private address that is allowed',
-        value: { spec: { remoteUrl: 'https://10.1.2.3/mcp', allowPrivateEndpoint: true } },
-      },
-      {
-        title: 'the short name of a Service, which no release refuses',
-        value: { spec: { remoteUrl: 'http://jira.tools.svc:8080/mcp' } },
-      },
-    ],
-    invalid: [
-      {
-        title: 'a Service',
-        value: { spec: { remoteUrl: 'http://jira.tools.svc.cluster.local:8080/mcp' } },
-        findings:
-          'spec.remoteUrl: the operator refuses a host inside the cluster or its network; set `allowPrivateEndpoint: true` (from release 0.45 on), or use an MCPServer',
-      },
-      {
-        title: 'this machine, whatever is allowed',
-        value: { spec: { remoteUrl: 'http://localhost:8080/mcp', allowPrivateEndpoint: true } },
-        findings:
-          'spec.remoteUrl: the operator refuses this host: a remote server is never at a loopback, link-local or metadata address',
-      },
-    ],
+    'a public server': { value: { spec: { remoteUrl: 'https://mcp.example.com/mcp' } } },
+    'a private address that is allowed': {
+      value: { spec: { remoteUrl: 'https://10.1.2.3/mcp', allowPrivateEndpoint: true } },
+    },
+    'the short name of a Service, which no release refuses': {
+      value: { spec: { remoteUrl: 'http://jira.tools.svc:8080/mcp' } },
+    },
+    'a Service': {
+      value: { spec: { remoteUrl: 'http://jira.tools.svc.cluster.local:8080/mcp' } },
+      findings:
+        'spec.remoteUrl: the operator refuses a host inside the cluster or its network; set `allowPrivateEndpoint: true` (from release 0.45 on), or use an MCPServer',
+    },
+    'this machine, whatever is allowed': {
+      value: { spec: { remoteUrl: 'http://localhost:8080/mcp', allowPrivateEndpoint: true } },
+      findings:
+        'spec.remoteUrl: the operator refuses this host: a remote server is never at a loopback, link-local or metadata address',
+    },
   },
 })

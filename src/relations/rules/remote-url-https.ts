@@ -25,39 +25,27 @@ export const remoteUrlHttps = defineRule({
     )
   },
   examples: {
-    valid: [
-      { title: 'https', value: { spec: { remoteUrl: 'https://mcp.example.com/mcp' } } },
-      {
-        title: 'a Service, by the short name',
-        value: { spec: { remoteUrl: 'http://grafana.observability:8000/mcp' } },
-      },
-      {
-        title: 'a Service in a namespace that is also a top-level domain',
-        value: { spec: { remoteUrl: 'http://jira.dev:8080/mcp' } },
-      },
-      {
-        title: 'a Service in a namespace of two letters',
-        value: { spec: { remoteUrl: 'http://jira.qa:8080/mcp' } },
-      },
-      {
-        title: 'a private address that is allowed',
-        value: { spec: { remoteUrl: 'http://10.1.2.3/mcp', allowPrivateEndpoint: true } },
-      },
-      { title: 'a name of an own network', value: { spec: { remoteUrl: 'http://mcp.corp.internal/mcp' } } },
-    ],
-    invalid: [
-      {
-        title: 'http on the internet',
-        value: { spec: { remoteUrl: 'http://mcp.example.com/mcp' } },
-        findings:
-          "spec.remoteUrl: sends requests and their credentials over the internet in the clear; use 'https://'",
-      },
-      {
-        title: 'http, in the domain of a country',
-        value: { spec: { remoteUrl: 'http://mcp.example.de/mcp' } },
-        findings:
-          "spec.remoteUrl: sends requests and their credentials over the internet in the clear; use 'https://'",
-      },
-    ],
+    https: { value: { spec: { remoteUrl: 'https://mcp.example.com/mcp' } } },
+    'a Service, by the short name': {
+      value: { spec: { remoteUrl: 'http://grafana.observability:8000/mcp' } },
+    },
+    'a Service in a namespace that is also a top-level domain': {
+      value: { spec: { remoteUrl: 'http://jira.dev:8080/mcp' } },
+    },
+    'a Service in a namespace of two letters': { value: { spec: { remoteUrl: 'http://jira.qa:8080/mcp' } } },
+    'a private address that is allowed': {
+      value: { spec: { remoteUrl: 'http://10.1.2.3/mcp', allowPrivateEndpoint: true } },
+    },
+    'a name of an own network': { value: { spec: { remoteUrl: 'http://mcp.corp.internal/mcp' } } },
+    'http on the internet': {
+      value: { spec: { remoteUrl: 'http://mcp.example.com/mcp' } },
+      findings:
+        "spec.remoteUrl: sends requests and their credentials over the internet in the clear; use 'https://'",
+    },
+    'http, in the domain of a country': {
+      value: { spec: { remoteUrl: 'http://mcp.example.de/mcp' } },
+      findings:
+        "spec.remoteUrl: sends requests and their credentials over the internet in the clear; use 'https://'",
+    },
   },
 })

@@ -69,42 +69,26 @@ export const resourceUrlHostAgreed = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'one host', kind: 'VirtualMCPServer', value: at(HERE, embedded) },
-      {
-        title: 'a redirect URI',
-        kind: 'VirtualMCPServer',
-        value: at(ELSEWHERE, authServer('okta')),
-      },
-      {
-        title: 'one host of a workload',
-        kind: 'MCPRemoteProxy',
-        value: workloadAt(HERE),
-        others: [config(embedded)],
-      },
-      {
-        title: 'a redirect URI in the configuration of a workload',
-        kind: 'MCPServer',
-        value: workloadAt(ELSEWHERE),
-        others: [serverConfig('auth', 'okta')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'two hosts',
-        kind: 'VirtualMCPServer',
-        value: at(ELSEWHERE, embedded),
-        findings:
-          'spec.incomingAuth.oidcConfigRef.resourceUrl: logins return to this host and are rejected: a cookie binds them to "auth.example.com"; set `redirectUri` of each upstream provider to https://auth.example.com/oauth/callback',
-      },
-      {
-        title: 'the same of a workload',
-        kind: 'MCPRemoteProxy',
-        value: workloadAt(ELSEWHERE),
-        others: [config(embedded)],
-        findings:
-          'spec.oidcConfigRef.resourceUrl: logins return to this host and are rejected: a cookie binds them to "auth.example.com"; set `redirectUri` in MCPExternalAuthConfig "auth" to https://auth.example.com/oauth/callback',
-      },
-    ],
+    'one host': { kind: 'VirtualMCPServer', value: at(HERE, embedded) },
+    'a redirect URI': { kind: 'VirtualMCPServer', value: at(ELSEWHERE, authServer('okta')) },
+    'one host of a workload': { kind: 'MCPRemoteProxy', value: workloadAt(HERE), others: [config(embedded)] },
+    'a redirect URI in the configuration of a workload': {
+      kind: 'MCPServer',
+      value: workloadAt(ELSEWHERE),
+      others: [serverConfig('auth', 'okta')],
+    },
+    'two hosts': {
+      kind: 'VirtualMCPServer',
+      value: at(ELSEWHERE, embedded),
+      findings:
+        'spec.incomingAuth.oidcConfigRef.resourceUrl: logins return to this host and are rejected: a cookie binds them to "auth.example.com"; set `redirectUri` of each upstream provider to https://auth.example.com/oauth/callback',
+    },
+    'the same of a workload': {
+      kind: 'MCPRemoteProxy',
+      value: workloadAt(ELSEWHERE),
+      others: [config(embedded)],
+      findings:
+        'spec.oidcConfigRef.resourceUrl: logins return to this host and are rejected: a cookie binds them to "auth.example.com"; set `redirectUri` in MCPExternalAuthConfig "auth" to https://auth.example.com/oauth/callback',
+    },
   },
 })

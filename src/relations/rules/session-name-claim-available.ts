@@ -98,99 +98,84 @@ export const sessionNameClaimAvailable = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the address of the caller',
-        kind: 'MCPExternalAuthConfig',
-        value: naming('email'),
-        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
-      },
-      {
-        title: 'the address of a user of another issuer, for whom a client may act',
-        kind: 'MCPExternalAuthConfig',
-        value: naming('email'),
-        others: [
-          gateway('vmcp', { authServerConfig: { ...withoutLogin, trustedIssuers: [partner] } }),
-          backend('aws', 'example'),
-        ],
-      },
-      {
-        title: 'the subject, by default',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [backend('aws', 'aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
-      },
-      {
-        title: 'clients bring the tokens of another issuer',
-        kind: 'MCPExternalAuthConfig',
-        value: naming('preferred_username'),
-        others: [gateway('vmcp'), backend('aws', 'example')],
-      },
-      {
-        title: 'a proxy whose callers bring the tokens of another issuer',
-        kind: 'MCPRemoteProxy',
-        value: { spec: { externalAuthConfigRef: { name: 'aws' } } },
-        others: [mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' })],
-      },
-    ],
-    invalid: [
-      {
-        title: 'a name that only the provider knows',
-        kind: 'MCPExternalAuthConfig',
-        value: naming('preferred_username'),
-        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
-        findings:
-          'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues lack "preferred_username": every call fails; use sub or email',
-      },
-      {
-        title: 'the audience, which is a list',
-        kind: 'MCPExternalAuthConfig',
-        value: naming('aud'),
-        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
-        findings:
-          'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues have "aud", which is not a string: every call fails; use sub or email',
-      },
-      {
-        title: 'the address, of clients without a login',
-        kind: 'MCPExternalAuthConfig',
-        value: naming('email'),
-        others: [gateway('vmcp', { authServerConfig: withoutLogin }), backend('aws', 'example')],
-        findings:
-          'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues lack "email": every call fails; use client_id',
-      },
-      {
-        title: 'the VirtualMCPServer comes later',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [
-          backend('aws', 'aws'),
-          mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' }),
-        ],
-        findings:
-          'spec.authServerConfig: sessionNameClaim of MCPExternalAuthConfig "aws" is "upn", which tokens of the embedded server lack: every call fails; use sub or email',
-      },
-      {
-        title: 'a backend that joins later',
-        kind: 'MCPServerEntry',
-        value: joiningAs('aws'),
-        others: [
-          gateway('vmcp', { authServerConfig: authServer('okta') }),
-          mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'preferred_username' }),
-        ],
-        findings:
-          'spec.externalAuthConfigRef.name: sessionNameClaim of MCPExternalAuthConfig "aws" is "preferred_username", which tokens of VirtualMCPServer "vmcp" lack: every call fails; use sub or email',
-      },
-      {
-        title: 'a proxy with an authorization server of its own',
-        kind: 'MCPRemoteProxy',
-        value: signingProxy,
-        others: [
-          serverConfig('auth', 'okta'),
-          mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' }),
-        ],
-        findings:
-          'spec.externalAuthConfigRef.name: sessionNameClaim of MCPExternalAuthConfig "aws" is "upn", which tokens of the embedded server lack: every call fails; use sub or email',
-      },
-    ],
+    'the address of the caller': {
+      kind: 'MCPExternalAuthConfig',
+      value: naming('email'),
+      others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
+    },
+    'the address of a user of another issuer, for whom a client may act': {
+      kind: 'MCPExternalAuthConfig',
+      value: naming('email'),
+      others: [
+        gateway('vmcp', { authServerConfig: { ...withoutLogin, trustedIssuers: [partner] } }),
+        backend('aws', 'example'),
+      ],
+    },
+    'the subject, by default': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [backend('aws', 'aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
+    },
+    'clients bring the tokens of another issuer': {
+      kind: 'MCPExternalAuthConfig',
+      value: naming('preferred_username'),
+      others: [gateway('vmcp'), backend('aws', 'example')],
+    },
+    'a proxy whose callers bring the tokens of another issuer': {
+      kind: 'MCPRemoteProxy',
+      value: { spec: { externalAuthConfigRef: { name: 'aws' } } },
+      others: [mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' })],
+    },
+    'a name that only the provider knows': {
+      kind: 'MCPExternalAuthConfig',
+      value: naming('preferred_username'),
+      others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
+      findings:
+        'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues lack "preferred_username": every call fails; use sub or email',
+    },
+    'the audience, which is a list': {
+      kind: 'MCPExternalAuthConfig',
+      value: naming('aud'),
+      others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
+      findings:
+        'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues have "aud", which is not a string: every call fails; use sub or email',
+    },
+    'the address, of clients without a login': {
+      kind: 'MCPExternalAuthConfig',
+      value: naming('email'),
+      others: [gateway('vmcp', { authServerConfig: withoutLogin }), backend('aws', 'example')],
+      findings:
+        'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues lack "email": every call fails; use client_id',
+    },
+    'the VirtualMCPServer comes later': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [
+        backend('aws', 'aws'),
+        mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' }),
+      ],
+      findings:
+        'spec.authServerConfig: sessionNameClaim of MCPExternalAuthConfig "aws" is "upn", which tokens of the embedded server lack: every call fails; use sub or email',
+    },
+    'a backend that joins later': {
+      kind: 'MCPServerEntry',
+      value: joiningAs('aws'),
+      others: [
+        gateway('vmcp', { authServerConfig: authServer('okta') }),
+        mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'preferred_username' }),
+      ],
+      findings:
+        'spec.externalAuthConfigRef.name: sessionNameClaim of MCPExternalAuthConfig "aws" is "preferred_username", which tokens of VirtualMCPServer "vmcp" lack: every call fails; use sub or email',
+    },
+    'a proxy with an authorization server of its own': {
+      kind: 'MCPRemoteProxy',
+      value: signingProxy,
+      others: [
+        serverConfig('auth', 'okta'),
+        mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' }),
+      ],
+      findings:
+        'spec.externalAuthConfigRef.name: sessionNameClaim of MCPExternalAuthConfig "aws" is "upn", which tokens of the embedded server lack: every call fails; use sub or email',
+    },
   },
 })

@@ -40,27 +40,21 @@ export const workloadAuthServerSingleProvider = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'one provider', value: workload('auth'), others: [serverConfig('auth', 'okta')] },
-      { title: 'not there yet', value: workload('auth') },
-    ],
-    invalid: [
-      {
-        title: 'two providers',
-        kind: 'MCPServer',
-        value: workload('auth'),
-        others: [serverConfig('auth', 'okta', 'github')],
-        findings:
-          'spec.externalAuthConfigRef.name: Invalid value: "auth": MCPExternalAuthConfig "auth" has 2 upstream providers, and MCPServer accepts one',
-      },
-      {
-        title: 'two providers, through the field of releases',
-        kind: 'MCPRemoteProxy',
-        value: { spec: { authServerRef: { kind: 'MCPExternalAuthConfig', name: 'auth' } } as object },
-        others: [serverConfig('auth', 'okta', 'github')],
-        findings:
-          'spec.authServerRef.name: Invalid value: "auth": MCPExternalAuthConfig "auth" has 2 upstream providers, and MCPRemoteProxy accepts one',
-      },
-    ],
+    'one provider': { value: workload('auth'), others: [serverConfig('auth', 'okta')] },
+    'not there yet': { value: workload('auth') },
+    'two providers': {
+      kind: 'MCPServer',
+      value: workload('auth'),
+      others: [serverConfig('auth', 'okta', 'github')],
+      findings:
+        'spec.externalAuthConfigRef.name: Invalid value: "auth": MCPExternalAuthConfig "auth" has 2 upstream providers, and MCPServer accepts one',
+    },
+    'two providers, through the field of releases': {
+      kind: 'MCPRemoteProxy',
+      value: { spec: { authServerRef: { kind: 'MCPExternalAuthConfig', name: 'auth' } } as object },
+      others: [serverConfig('auth', 'okta', 'github')],
+      findings:
+        'spec.authServerRef.name: Invalid value: "auth": MCPExternalAuthConfig "auth" has 2 upstream providers, and MCPRemoteProxy accepts one',
+    },
   },
 })

@@ -113,43 +113,34 @@ export const workloadBaselineScopesAdvertised = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'scopes that are advertised without being given',
-        kind: 'MCPServer',
-        value: serving({}),
-        others: [withBaseline('openid', 'offline_access')],
-      },
-      {
-        title: 'a scope that is given',
-        kind: 'MCPRemoteProxy',
-        value: serving({ scopes: ['openid', 'jira.read'] }),
-        others: [withBaseline('jira.read')],
-      },
-      {
-        title: 'a scope that each workload advertises',
-        kind: 'MCPExternalAuthConfig',
-        value: { spec: withBaseline('jira.read').spec },
-        others: [advertising('openid', 'jira.read')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'a scope that is not advertised',
-        kind: 'MCPServer',
-        value: serving({ scopes: ['openid'] }),
-        others: [withBaseline('openid', 'offline_access')],
-        findings:
-          'spec.oidcConfigRef.scopes: lacks "offline_access" of baselineClientScopes of MCPExternalAuthConfig "auth": the server does not start; add them here or remove them there',
-      },
-      {
-        title: 'a scope that a workload does not advertise',
-        kind: 'MCPExternalAuthConfig',
-        value: { spec: withBaseline('jira.read').spec },
-        others: [advertising('openid')],
-        findings:
-          'spec.embeddedAuthServer.baselineClientScopes: has "jira.read", which oidcConfigRef.scopes of MCPRemoteProxy "wiki" lacks: the server does not start there; add them there or remove them here',
-      },
-    ],
+    'scopes that are advertised without being given': {
+      kind: 'MCPServer',
+      value: serving({}),
+      others: [withBaseline('openid', 'offline_access')],
+    },
+    'a scope that is given': {
+      kind: 'MCPRemoteProxy',
+      value: serving({ scopes: ['openid', 'jira.read'] }),
+      others: [withBaseline('jira.read')],
+    },
+    'a scope that each workload advertises': {
+      kind: 'MCPExternalAuthConfig',
+      value: { spec: withBaseline('jira.read').spec },
+      others: [advertising('openid', 'jira.read')],
+    },
+    'a scope that is not advertised': {
+      kind: 'MCPServer',
+      value: serving({ scopes: ['openid'] }),
+      others: [withBaseline('openid', 'offline_access')],
+      findings:
+        'spec.oidcConfigRef.scopes: lacks "offline_access" of baselineClientScopes of MCPExternalAuthConfig "auth": the server does not start; add them here or remove them there',
+    },
+    'a scope that a workload does not advertise': {
+      kind: 'MCPExternalAuthConfig',
+      value: { spec: withBaseline('jira.read').spec },
+      others: [advertising('openid')],
+      findings:
+        'spec.embeddedAuthServer.baselineClientScopes: has "jira.read", which oidcConfigRef.scopes of MCPRemoteProxy "wiki" lacks: the server does not start there; add them there or remove them here',
+    },
   },
 })

@@ -116,43 +116,34 @@ export const workloadDelegateClientServed = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a client of this workload',
-        value: serving({ audience: resourceUrl, resourceUrl }),
-        others: [delegating(agent)],
-      },
-      { title: 'no clients', value: serving({}), others: [delegating()] },
-      {
-        title: 'an assertion for the authorization server, about this workload',
-        value: serving({ audience: resourceUrl, resourceUrl }),
-        others: [asserting(resourceUrl, 'https://auth.example.com')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'a scope that is not advertised',
-        value: serving({ audience: resourceUrl, resourceUrl }),
-        others: [delegating({ ...agent, scopes: ['openid', 'tools'] })],
-        findings:
-          'spec.oidcConfigRef.scopes: add "tools" of a delegate client of MCPExternalAuthConfig "auth", or remove it there: the operator refuses a scope that is not advertised',
-      },
-      {
-        title: 'another audience',
-        value: serving({ audience: resourceUrl, resourceUrl }),
-        others: [delegating({ ...agent, audiences: ['https://jira.example.com'] })],
-        findings:
-          'spec.oidcConfigRef.resourceUrl: is the only audience here; the operator refuses "https://jira.example.com" of a delegate client of MCPExternalAuthConfig "auth": write the same there',
-      },
-      {
-        title: 'a slash too many, and an assertion for the workload',
-        value: serving({ audience: resourceUrl, resourceUrl }),
-        others: [asserting(`${resourceUrl}/`, resourceUrl)],
-        findings: [
-          'spec.oidcConfigRef.resourceUrl: is the only resource here; releases refuse "https://mcp.example.com/" of an assertion policy of MCPExternalAuthConfig "auth": write the same there',
-          'spec.oidcConfigRef.resourceUrl: is an accepted audience of assertions in MCPExternalAuthConfig "auth", which releases refuse; name the token endpoint or the issuer there',
-        ],
-      },
-    ],
+    'a client of this workload': {
+      value: serving({ audience: resourceUrl, resourceUrl }),
+      others: [delegating(agent)],
+    },
+    'no clients': { value: serving({}), others: [delegating()] },
+    'an assertion for the authorization server, about this workload': {
+      value: serving({ audience: resourceUrl, resourceUrl }),
+      others: [asserting(resourceUrl, 'https://auth.example.com')],
+    },
+    'a scope that is not advertised': {
+      value: serving({ audience: resourceUrl, resourceUrl }),
+      others: [delegating({ ...agent, scopes: ['openid', 'tools'] })],
+      findings:
+        'spec.oidcConfigRef.scopes: add "tools" of a delegate client of MCPExternalAuthConfig "auth", or remove it there: the operator refuses a scope that is not advertised',
+    },
+    'another audience': {
+      value: serving({ audience: resourceUrl, resourceUrl }),
+      others: [delegating({ ...agent, audiences: ['https://jira.example.com'] })],
+      findings:
+        'spec.oidcConfigRef.resourceUrl: is the only audience here; the operator refuses "https://jira.example.com" of a delegate client of MCPExternalAuthConfig "auth": write the same there',
+    },
+    'a slash too many, and an assertion for the workload': {
+      value: serving({ audience: resourceUrl, resourceUrl }),
+      others: [asserting(`${resourceUrl}/`, resourceUrl)],
+      findings: [
+        'spec.oidcConfigRef.resourceUrl: is the only resource here; releases refuse "https://mcp.example.com/" of an assertion policy of MCPExternalAuthConfig "auth": write the same there',
+        'spec.oidcConfigRef.resourceUrl: is an accepted audience of assertions in MCPExternalAuthConfig "auth", which releases refuse; name the token endpoint or the issuer there',
+      ],
+    },
   },
 })

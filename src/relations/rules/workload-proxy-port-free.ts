@@ -50,27 +50,21 @@ export const workloadProxyPortFree = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'another port', value: onPort(8080), others: [listening] },
-      {
-        title: 'an authorization server without a listener of its own',
-        value: onPort(TLS_PORT),
-        others: [
-          {
-            ...listening,
-            spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta') },
-          },
-        ],
-      },
-    ],
-    invalid: [
-      {
-        title: 'one port for both',
-        value: onPort(TLS_PORT),
-        others: [listening],
-        findings:
-          'spec.proxyPort: Forbidden: may not be 8443, on which the authorization server of MCPExternalAuthConfig "auth" listens with TLS: the operator refuses the workload; use another port',
-      },
-    ],
+    'another port': { value: onPort(8080), others: [listening] },
+    'an authorization server without a listener of its own': {
+      value: onPort(TLS_PORT),
+      others: [
+        {
+          ...listening,
+          spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta') },
+        },
+      ],
+    },
+    'one port for both': {
+      value: onPort(TLS_PORT),
+      others: [listening],
+      findings:
+        'spec.proxyPort: Forbidden: may not be 8443, on which the authorization server of MCPExternalAuthConfig "auth" listens with TLS: the operator refuses the workload; use another port',
+    },
   },
 })

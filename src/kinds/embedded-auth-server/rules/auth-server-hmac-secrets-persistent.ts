@@ -24,18 +24,14 @@ export const authServerHmacSecretsPersistent = defineRule({
     }
   },
   examples: {
-    valid: [{ title: 'a secret', value: server }],
-    invalid: [
-      {
-        title: 'no secrets',
-        value: without(server, 'hmacSecretRefs'),
-        findings: 'hmacSecretRefs: without an HMAC secret every restart voids all refresh tokens',
-      },
-      {
-        title: 'an empty list of secrets',
-        value: { ...server, hmacSecretRefs: [] },
-        findings: 'hmacSecretRefs: without an HMAC secret every restart voids all refresh tokens',
-      },
-    ],
+    'a secret': { value: server },
+    'no secrets': {
+      value: without(server, 'hmacSecretRefs'),
+      findings: 'hmacSecretRefs: without an HMAC secret every restart voids all refresh tokens',
+    },
+    'an empty list of secrets': {
+      value: { ...server, hmacSecretRefs: [] },
+      findings: 'hmacSecretRefs: without an HMAC secret every restart voids all refresh tokens',
+    },
   },
 })

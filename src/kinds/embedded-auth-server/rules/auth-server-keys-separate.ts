@@ -39,34 +39,28 @@ export const authServerKeysSeparate = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'a key each', value: server },
-      {
-        title: 'two keys of one Secret, and one key of two Secrets',
-        value: {
-          ...server,
-          signingKeySecretRefs: [
-            { name: 'auth', key: 'signing.pem' },
-            { name: 'old', key: 'hmac' },
-          ],
-          hmacSecretRefs: [{ name: 'auth', key: 'hmac' }],
-        },
+    'a key each': { value: server },
+    'two keys of one Secret, and one key of two Secrets': {
+      value: {
+        ...server,
+        signingKeySecretRefs: [
+          { name: 'auth', key: 'signing.pem' },
+          { name: 'old', key: 'hmac' },
+        ],
+        hmacSecretRefs: [{ name: 'auth', key: 'hmac' }],
       },
-    ],
-    invalid: [
-      {
-        title: 'one key for both',
-        value: {
-          ...server,
-          signingKeySecretRefs: [{ name: 'auth', key: 'key' }],
-          hmacSecretRefs: [
-            { name: 'auth', key: 'hmac' },
-            { name: 'auth', key: 'key' },
-          ],
-        },
-        findings:
-          'hmacSecretRefs[1]: is also the key of signingKeySecretRefs[0]; name another key, of at least 32 random bytes: the server does not start with those as signing key, and neither key can be rotated alone',
+    },
+    'one key for both': {
+      value: {
+        ...server,
+        signingKeySecretRefs: [{ name: 'auth', key: 'key' }],
+        hmacSecretRefs: [
+          { name: 'auth', key: 'hmac' },
+          { name: 'auth', key: 'key' },
+        ],
       },
-    ],
+      findings:
+        'hmacSecretRefs[1]: is also the key of signingKeySecretRefs[0]; name another key, of at least 32 random bytes: the server does not start with those as signing key, and neither key can be rotated alone',
+    },
   },
 })

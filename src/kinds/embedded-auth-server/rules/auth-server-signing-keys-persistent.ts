@@ -24,18 +24,14 @@ export const authServerSigningKeysPersistent = defineRule({
     }
   },
   examples: {
-    valid: [{ title: 'a key', value: server }],
-    invalid: [
-      {
-        title: 'no keys',
-        value: without(server, 'signingKeySecretRefs'),
-        findings: 'signingKeySecretRefs: without a signing key every restart voids all issued tokens',
-      },
-      {
-        title: 'an empty list of keys',
-        value: { ...server, signingKeySecretRefs: [] },
-        findings: 'signingKeySecretRefs: without a signing key every restart voids all issued tokens',
-      },
-    ],
+    'a key': { value: server },
+    'no keys': {
+      value: without(server, 'signingKeySecretRefs'),
+      findings: 'signingKeySecretRefs: without a signing key every restart voids all issued tokens',
+    },
+    'an empty list of keys': {
+      value: { ...server, signingKeySecretRefs: [] },
+      findings: 'signingKeySecretRefs: without a signing key every restart voids all issued tokens',
+    },
   },
 })

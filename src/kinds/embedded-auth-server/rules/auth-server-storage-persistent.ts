@@ -31,42 +31,34 @@ export const authServerStoragePersistent = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'Redis', value: server },
-      {
-        title: 'Redis at an address',
-        value: withRedis({
-          addr: 'redis.example.com:6379',
-          aclUserConfig: { passwordSecretRef: { name: 'redis', key: 'password' } },
-          tls: {},
-        }),
+    Redis: { value: server },
+    'Redis at an address': {
+      value: withRedis({
+        addr: 'redis.example.com:6379',
+        aclUserConfig: { passwordSecretRef: { name: 'redis', key: 'password' } },
+        tls: {},
+      }),
+    },
+    memory: {
+      value: { ...server, storage: { type: 'memory' } },
+      findings: "storage.type: tokens in memory are lost at a restart; use 'redis' in production",
+    },
+    'memory by default': {
+      value: without(server, 'storage'),
+      findings: "storage.type: tokens in memory are lost at a restart; use 'redis' in production",
+    },
+    'memory, and a client that is registered dynamically': {
+      value: {
+        ...without(server, 'storage'),
+        upstreamProviders: [
+          {
+            name: 'okta',
+            type: 'oidc',
+            oidcConfig: { issuerUrl: 'https://example.okta.com', dcrConfig: {} },
+          },
+        ],
       },
-    ],
-    invalid: [
-      {
-        title: 'memory',
-        value: { ...server, storage: { type: 'memory' } },
-        findings: "storage.type: tokens in memory are lost at a restart; use 'redis' in production",
-      },
-      {
-        title: 'memory by default',
-        value: without(server, 'storage'),
-        findings: "storage.type: tokens in memory are lost at a restart; use 'redis' in production",
-      },
-      {
-        title: 'memory, and a client that is registered dynamically',
-        value: {
-          ...without(server, 'storage'),
-          upstreamProviders: [
-            {
-              name: 'okta',
-              type: 'oidc',
-              oidcConfig: { issuerUrl: 'https://example.okta.com', dcrConfig: {} },
-            },
-          ],
-        },
-        findings: "storage.type: tokens in memory are lost at a restart; use 'redis' in production",
-      },
-    ],
+      findings: "storage.type: tokens in memory are lost at a restart; use 'redis' in production",
+    },
   },
 })

@@ -40,50 +40,39 @@ export const authServerUrlHttpsOrLoopback = defineRule({
             host.matches(r'^127([.](25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])){3}$'))))`,
   },
   examples: {
-    valid: [
-      {
-        title: 'https URLs',
-        value: { ...server, authorizationEndpointBaseUrl: 'https://login.example.com/mcp' },
+    'https URLs': { value: { ...server, authorizationEndpointBaseUrl: 'https://login.example.com/mcp' } },
+    'http on loopback hosts': {
+      value: {
+        ...server,
+        issuer: 'http://LocalHost:8080/auth',
+        authorizationEndpointBaseUrl: 'http://[::1]:8080',
       },
-      {
-        title: 'http on loopback hosts',
-        value: {
-          ...server,
-          issuer: 'http://LocalHost:8080/auth',
-          authorizationEndpointBaseUrl: 'http://[::1]:8080',
-        },
+    },
+    'http elsewhere, with the alternative of newer releases': {
+      value: { ...server, issuer: 'http://auth.internal', insecureAllowHTTP: true },
+    },
+    'http on other hosts': {
+      value: {
+        ...server,
+        issuer: 'http://auth.example.com',
+        authorizationEndpointBaseUrl: 'http://127.1:8080',
       },
-      {
-        title: 'http elsewhere, with the alternative of newer releases',
-        value: { ...server, issuer: 'http://auth.internal', insecureAllowHTTP: true },
+      findings: [
+        'issuer: Invalid value: "http://auth.example.com": must start with \'https://\' unless the host is loopback',
+        'authorizationEndpointBaseUrl: Invalid value: "http://127.1:8080": must start with \'https://\' unless the host is loopback',
+      ],
+    },
+    'no host, or a host that cannot be told': {
+      value: {
+        ...server,
+        issuer: 'https:///auth',
+        authorizationEndpointBaseUrl: String.raw`http://127.0.0.1\@login.example.com`,
       },
-    ],
-    invalid: [
-      {
-        title: 'http on other hosts',
-        value: {
-          ...server,
-          issuer: 'http://auth.example.com',
-          authorizationEndpointBaseUrl: 'http://127.1:8080',
-        },
-        findings: [
-          'issuer: Invalid value: "http://auth.example.com": must start with \'https://\' unless the host is loopback',
-          'authorizationEndpointBaseUrl: Invalid value: "http://127.1:8080": must start with \'https://\' unless the host is loopback',
-        ],
-      },
-      {
-        title: 'no host, or a host that cannot be told',
-        value: {
-          ...server,
-          issuer: 'https:///auth',
-          authorizationEndpointBaseUrl: String.raw`http://127.0.0.1\@login.example.com`,
-        },
-        findings: [
-          'issuer: Invalid value: "https:///auth": must be a URL with a host, such as \'https://auth.example.com\'',
-          'authorizationEndpointBaseUrl: Invalid value: "http://***@login.example.com": must be a valid URL; check its host, port and escapes',
-        ],
-      },
-    ],
+      findings: [
+        'issuer: Invalid value: "https:///auth": must be a URL with a host, such as \'https://auth.example.com\'',
+        'authorizationEndpointBaseUrl: Invalid value: "http://***@login.example.com": must be a valid URL; check its host, port and escapes',
+      ],
+    },
   },
 })
 

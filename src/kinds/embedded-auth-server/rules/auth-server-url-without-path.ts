@@ -28,26 +28,19 @@ export const authServerUrlWithoutPath = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'a host', value: server },
-      {
-        title: 'a host with a port',
-        value: { ...server, authorizationEndpointBaseUrl: 'https://login.example.com:8443' },
-      },
-    ],
-    invalid: [
-      {
-        title: 'a path in the issuer',
-        value: { ...server, issuer: 'https://mcp.example.com/auth' },
-        findings:
-          'issuer: Invalid value: "https://mcp.example.com/auth": requests below this path get 404 or 401; write "https://mcp.example.com", or have the Ingress remove the path',
-      },
-      {
-        title: 'a path in the base of the authorization endpoint',
-        value: { ...server, authorizationEndpointBaseUrl: 'https://login.example.com/mcp' },
-        findings:
-          'authorizationEndpointBaseUrl: Invalid value: "https://login.example.com/mcp": logins below this path get 404 or 401; write "https://login.example.com", or have the Ingress remove the path',
-      },
-    ],
+    'a host': { value: server },
+    'a host with a port': {
+      value: { ...server, authorizationEndpointBaseUrl: 'https://login.example.com:8443' },
+    },
+    'a path in the issuer': {
+      value: { ...server, issuer: 'https://mcp.example.com/auth' },
+      findings:
+        'issuer: Invalid value: "https://mcp.example.com/auth": requests below this path get 404 or 401; write "https://mcp.example.com", or have the Ingress remove the path',
+    },
+    'a path in the base of the authorization endpoint': {
+      value: { ...server, authorizationEndpointBaseUrl: 'https://login.example.com/mcp' },
+      findings:
+        'authorizationEndpointBaseUrl: Invalid value: "https://login.example.com/mcp": logins below this path get 404 or 401; write "https://login.example.com", or have the Ingress remove the path',
+    },
   },
 })

@@ -27,20 +27,17 @@ export const authServerUrlWithoutUserInfo = defineRule({
     }
   },
   examples: {
-    valid: [{ title: 'a plain issuer', value: server }],
-    invalid: [
-      {
-        title: 'user information in both',
-        value: {
-          ...server,
-          issuer: 'https://admin@auth.example.com',
-          authorizationEndpointBaseUrl: 'https://admin:hunter2@login.example.com',
-        },
-        findings: [
-          "issuer: remove the user information before the '@', or the authorization server does not start",
-          "authorizationEndpointBaseUrl: remove the user information before the '@', or the authorization server does not start",
-        ],
+    'a plain issuer': { value: server },
+    'user information in both': {
+      value: {
+        ...server,
+        issuer: 'https://admin@auth.example.com',
+        authorizationEndpointBaseUrl: 'https://admin:hunter2@login.example.com',
       },
-    ],
+      findings: [
+        "issuer: remove the user information before the '@', or the authorization server does not start",
+        "authorizationEndpointBaseUrl: remove the user information before the '@', or the authorization server does not start",
+      ],
+    },
   },
 })

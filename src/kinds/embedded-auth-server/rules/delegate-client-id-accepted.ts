@@ -38,43 +38,35 @@ export const delegateClientIdAccepted = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'two clients',
-        value: { ...server, delegateClients: [agent, { ...agent, clientId: 'api://agents/2' }] },
-      },
-    ],
-    invalid: [
-      {
-        title: 'one client for each scope',
-        value: { ...server, delegateClients: [agent, { ...agent, scopes: ['profile'] }] },
-        findings:
-          'delegateClients[1].clientId: Duplicate value: "agent": give each client its own, or the operator refuses the configuration',
-      },
-      {
-        title: 'a URL, twice',
-        value: {
-          ...server,
-          delegateClients: [
-            { ...agent, clientId: 'https://agent.example.com' },
-            { ...agent, clientId: 'https://agent.example.com' },
-          ],
-        },
-        findings: [
-          'delegateClients[0].clientId: Invalid value: "https://agent.example.com": a URL names a client metadata document: the operator refuses it (from 0.48 on); use a plain name',
-          'delegateClients[1].clientId: Duplicate value: "https://agent.example.com": give each client its own, or the operator refuses the configuration',
-          'delegateClients[1].clientId: Invalid value: "https://agent.example.com": a URL names a client metadata document: the operator refuses it (from 0.48 on); use a plain name',
+    'two clients': {
+      value: { ...server, delegateClients: [agent, { ...agent, clientId: 'api://agents/2' }] },
+    },
+    'one client for each scope': {
+      value: { ...server, delegateClients: [agent, { ...agent, scopes: ['profile'] }] },
+      findings:
+        'delegateClients[1].clientId: Duplicate value: "agent": give each client its own, or the operator refuses the configuration',
+    },
+    'a URL, twice': {
+      value: {
+        ...server,
+        delegateClients: [
+          { ...agent, clientId: 'https://agent.example.com' },
+          { ...agent, clientId: 'https://agent.example.com' },
         ],
       },
-      {
-        title: 'a URL in inboundGrants',
-        value: granting({
-          tokenExchange: { delegateClients: [{ ...agent, clientId: 'https://agent.example.com' }] },
-        }),
-        findings:
-          'inboundGrants.tokenExchange.delegateClients[0].clientId: Invalid value: "https://agent.example.com": a URL names a client metadata document: the operator refuses it (from 0.48 on); use a plain name',
-      },
-    ],
+      findings: [
+        'delegateClients[0].clientId: Invalid value: "https://agent.example.com": a URL names a client metadata document: the operator refuses it (from 0.48 on); use a plain name',
+        'delegateClients[1].clientId: Duplicate value: "https://agent.example.com": give each client its own, or the operator refuses the configuration',
+        'delegateClients[1].clientId: Invalid value: "https://agent.example.com": a URL names a client metadata document: the operator refuses it (from 0.48 on); use a plain name',
+      ],
+    },
+    'a URL in inboundGrants': {
+      value: granting({
+        tokenExchange: { delegateClients: [{ ...agent, clientId: 'https://agent.example.com' }] },
+      }),
+      findings:
+        'inboundGrants.tokenExchange.delegateClients[0].clientId: Invalid value: "https://agent.example.com": a URL names a client metadata document: the operator refuses it (from 0.48 on); use a plain name',
+    },
   },
 })
 

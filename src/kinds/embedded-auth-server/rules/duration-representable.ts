@@ -28,26 +28,17 @@ export const durationRepresentable = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the longest duration',
-        value: withRedis({ ...redis, dialTimeout: '2562047h47m16.854775807s' }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'a nanosecond longer',
-        value: withRedis({ ...redis, dialTimeout: '2562047h47m16.854775808s' }),
-        findings:
-          'storage.redis.dialTimeout: must be at most about 2562047h, the longest that Go can hold, or the server does not start',
-      },
-      {
-        title: 'a thousand years',
-        value: { ...server, tokenLifespans: { refreshTokenLifespan: '8766000h' } },
-        findings:
-          'tokenLifespans.refreshTokenLifespan: must be at most about 2562047h, the longest that Go can hold, or the server does not start',
-      },
-    ],
+    'the longest duration': { value: withRedis({ ...redis, dialTimeout: '2562047h47m16.854775807s' }) },
+    'a nanosecond longer': {
+      value: withRedis({ ...redis, dialTimeout: '2562047h47m16.854775808s' }),
+      findings:
+        'storage.redis.dialTimeout: must be at most about 2562047h, the longest that Go can hold, or the server does not start',
+    },
+    'a thousand years': {
+      value: { ...server, tokenLifespans: { refreshTokenLifespan: '8766000h' } },
+      findings:
+        'tokenLifespans.refreshTokenLifespan: must be at most about 2562047h, the longest that Go can hold, or the server does not start',
+    },
   },
 })
 

@@ -41,33 +41,26 @@ export const forceConfidentialRedirectUriAccepted = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a client of the web',
-        value: {
-          ...server,
-          allowConfidentialClientRegistration: true,
-          forceConfidentialRedirectUris: ['https://client.example.com/callback'],
-        },
+    'a client of the web': {
+      value: {
+        ...server,
+        allowConfidentialClientRegistration: true,
+        forceConfidentialRedirectUris: ['https://client.example.com/callback'],
       },
-    ],
-    invalid: [
-      {
-        title: 'no such registration',
-        value: { ...server, forceConfidentialRedirectUris: ['https://client.example.com/callback'] },
-        findings:
-          'forceConfidentialRedirectUris: Forbidden: may only be set where `allowConfidentialClientRegistration` is true, or the API server refuses the resource',
+    },
+    'no such registration': {
+      value: { ...server, forceConfidentialRedirectUris: ['https://client.example.com/callback'] },
+      findings:
+        'forceConfidentialRedirectUris: Forbidden: may only be set where `allowConfidentialClientRegistration` is true, or the API server refuses the resource',
+    },
+    'a client on the machine of the user': {
+      value: {
+        ...server,
+        allowConfidentialClientRegistration: true,
+        forceConfidentialRedirectUris: ['https://localhost:3000/callback'],
       },
-      {
-        title: 'a client on the machine of the user',
-        value: {
-          ...server,
-          allowConfidentialClientRegistration: true,
-          forceConfidentialRedirectUris: ['https://localhost:3000/callback'],
-        },
-        findings:
-          'forceConfidentialRedirectUris[0]: Invalid value: "https://localhost:3000/callback": must have a host that is not loopback, and no fragment, or the server does not start',
-      },
-    ],
+      findings:
+        'forceConfidentialRedirectUris[0]: Invalid value: "https://localhost:3000/callback": must have a host that is not loopback, and no fragment, or the server does not start',
+    },
   },
 })

@@ -22,18 +22,13 @@ export const hmacSecretLongEnough = defineRule({
     if (error !== undefined) yield error
   },
   examples: {
-    valid: [
-      { title: '32 bytes', value: server, others: [hmac('x'.repeat(32))] },
-      { title: 'a Secret that cannot be looked at', value: server },
-    ],
-    invalid: [
-      {
-        title: '31 bytes',
-        value: server,
-        others: [hmac('x'.repeat(31))],
-        findings:
-          'hmacSecretRefs[0].key: Invalid value: "hmac-secret": this key of the Secret "auth-server" holds fewer than 32 bytes, so the server does not start; use \'openssl rand 32\'',
-      },
-    ],
+    '32 bytes': { value: server, others: [hmac('x'.repeat(32))] },
+    'a Secret that cannot be looked at': { value: server },
+    '31 bytes': {
+      value: server,
+      others: [hmac('x'.repeat(31))],
+      findings:
+        'hmacSecretRefs[0].key: Invalid value: "hmac-secret": this key of the Secret "auth-server" holds fewer than 32 bytes, so the server does not start; use \'openssl rand 32\'',
+    },
   },
 })

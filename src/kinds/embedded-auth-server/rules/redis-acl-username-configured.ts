@@ -35,24 +35,18 @@ export const redisAclUsernameConfigured = defineRule({
       !(self.storage.redis.?addr.orValue(null) in [dyn(null), dyn('')])`,
   },
   examples: {
-    valid: [
-      { title: 'a user with name and password', value: withRedis(redis) },
-      {
-        title: 'a password alone, without Sentinel (newer releases)',
-        value: withRedis({
-          ...without(redis, 'sentinelConfig'),
-          aclUserConfig,
-          addr: 'redis.example.com:6379',
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'no name',
-        value: withRedis({ ...redis, aclUserConfig }),
-        findings:
-          'storage.redis.aclUserConfig.usernameSecretRef: Required value: must be the Secret with the user name; only a Redis with `addr` takes a password alone',
-      },
-    ],
+    'a user with name and password': { value: withRedis(redis) },
+    'a password alone, without Sentinel (newer releases)': {
+      value: withRedis({
+        ...without(redis, 'sentinelConfig'),
+        aclUserConfig,
+        addr: 'redis.example.com:6379',
+      }),
+    },
+    'no name': {
+      value: withRedis({ ...redis, aclUserConfig }),
+      findings:
+        'storage.redis.aclUserConfig.usernameSecretRef: Required value: must be the Secret with the user name; only a Redis with `addr` takes a password alone',
+    },
   },
 })

@@ -27,19 +27,13 @@ export const redisSentinelConfigConfigured = defineRule({
       !(self.storage.redis.?addr.orValue(null) in [dyn(null), dyn('')])`,
   },
   examples: {
-    valid: [
-      { title: 'through Sentinel', value: withRedis(redis) },
-      {
-        title: 'a Redis without Sentinel (newer releases)',
-        value: withRedis({ ...unfindable, addr: 'redis.example.com:6379' }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'no way to find the master',
-        value: withRedis(unfindable),
-        findings: 'storage.redis.sentinelConfig: Required value: must be set to find the Redis master',
-      },
-    ],
+    'through Sentinel': { value: withRedis(redis) },
+    'a Redis without Sentinel (newer releases)': {
+      value: withRedis({ ...unfindable, addr: 'redis.example.com:6379' }),
+    },
+    'no way to find the master': {
+      value: withRedis(unfindable),
+      findings: 'storage.redis.sentinelConfig: Required value: must be set to find the Redis master',
+    },
   },
 })

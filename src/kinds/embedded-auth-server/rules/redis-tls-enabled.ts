@@ -35,25 +35,19 @@ export const redisTlsEnabled = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'TLS with the system root certificates', value: withRedis(redis) },
-      { title: 'Redis settings that are not used', value: { ...server, storage: { redis: plaintext } } },
-    ],
-    invalid: [
-      {
-        title: 'plaintext',
-        value: withRedis(plaintext),
-        findings: [
-          'storage.redis.tls: is absent, so Redis is reached in plaintext; an empty object turns TLS on',
-          'storage.redis.sentinelTls: is absent, so Sentinel is reached in plaintext; an empty object turns TLS on',
-        ],
-      },
-      {
-        title: 'TLS towards Redis does not cover Sentinel',
-        value: withRedis({ ...plaintext, tls: {} }),
-        findings:
-          'storage.redis.sentinelTls: is absent, so Sentinel is reached in plaintext; an empty object turns TLS on',
-      },
-    ],
+    'TLS with the system root certificates': { value: withRedis(redis) },
+    'Redis settings that are not used': { value: { ...server, storage: { redis: plaintext } } },
+    plaintext: {
+      value: withRedis(plaintext),
+      findings: [
+        'storage.redis.tls: is absent, so Redis is reached in plaintext; an empty object turns TLS on',
+        'storage.redis.sentinelTls: is absent, so Sentinel is reached in plaintext; an empty object turns TLS on',
+      ],
+    },
+    'TLS towards Redis does not cover Sentinel': {
+      value: withRedis({ ...plaintext, tls: {} }),
+      findings:
+        'storage.redis.sentinelTls: is absent, so Sentinel is reached in plaintext; an empty object turns TLS on',
+    },
   },
 })

@@ -21,25 +21,19 @@ export const redisTlsVerified = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a certificate authority of your own',
-        value: withRedis({ ...redis, tls: { caCertSecretRef: { name: 'redis-ca', key: 'ca.crt' } } }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'verification off',
-        value: withRedis({
-          ...redis,
-          tls: { insecureSkipVerify: true },
-          sentinelTls: { insecureSkipVerify: true },
-        }),
-        findings: [
-          'storage.redis.tls.insecureSkipVerify: any certificate is accepted; use `caCertSecretRef`',
-          'storage.redis.sentinelTls.insecureSkipVerify: any certificate is accepted; use `caCertSecretRef`',
-        ],
-      },
-    ],
+    'a certificate authority of your own': {
+      value: withRedis({ ...redis, tls: { caCertSecretRef: { name: 'redis-ca', key: 'ca.crt' } } }),
+    },
+    'verification off': {
+      value: withRedis({
+        ...redis,
+        tls: { insecureSkipVerify: true },
+        sentinelTls: { insecureSkipVerify: true },
+      }),
+      findings: [
+        'storage.redis.tls.insecureSkipVerify: any certificate is accepted; use `caCertSecretRef`',
+        'storage.redis.sentinelTls.insecureSkipVerify: any certificate is accepted; use `caCertSecretRef`',
+      ],
+    },
   },
 })

@@ -32,17 +32,12 @@ export const rotatedHmacSecretLongEnough = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: '32 bytes', value: rotated, others: [hmac('y'.repeat(32))] },
-      { title: 'a Secret that cannot be looked at', value: rotated },
-    ],
-    invalid: [
-      {
-        title: '31 bytes',
-        value: rotated,
-        others: [hmac('y'.repeat(31))],
-        findings: `hmacSecretRefs[1].key: Invalid value: "hmac-old": this key of the Secret "auth-server" holds fewer than 32 bytes, so the server does not start; ${REMEDY}`,
-      },
-    ],
+    '32 bytes': { value: rotated, others: [hmac('y'.repeat(32))] },
+    'a Secret that cannot be looked at': { value: rotated },
+    '31 bytes': {
+      value: rotated,
+      others: [hmac('y'.repeat(31))],
+      findings: `hmacSecretRefs[1].key: Invalid value: "hmac-old": this key of the Secret "auth-server" holds fewer than 32 bytes, so the server does not start; ${REMEDY}`,
+    },
   },
 })

@@ -21,36 +21,33 @@ export const sentinelAddressHostAndPort = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a name and an address',
-        value: withRedis({
-          ...redis,
-          sentinelConfig: {
-            masterName: 'main',
-            sentinelAddrs: ['sentinel-0.redis:26379', '[2001:db8::1]:26379'],
-          },
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'no port',
-        value: withRedis({ ...redis, sentinelConfig: { masterName: 'main', sentinelAddrs: ['sentinel-0'] } }),
-        findings:
-          "storage.redis.sentinelConfig.sentinelAddrs[0]: must be host:port, such as 'sentinel-0:26379', or the Redis master is not found through it",
-      },
-      ...([0, 65_536, 99_999] as const).map((port) => ({
-        title: `port ${port}`,
-        value: withRedis({
-          ...redis,
-          sentinelConfig: { masterName: 'main', sentinelAddrs: ['sentinel-0:65535', `sentinel-1:${port}`] },
-        }),
-        findings: [
-          "storage.redis.sentinelConfig.sentinelAddrs[1]: must be host:port, such as 'sentinel-0:26379', or the Redis master is not found through it",
-        ] as const,
-      })),
-    ],
+    'a name and an address': {
+      value: withRedis({
+        ...redis,
+        sentinelConfig: {
+          masterName: 'main',
+          sentinelAddrs: ['sentinel-0.redis:26379', '[2001:db8::1]:26379'],
+        },
+      }),
+    },
+    'no port': {
+      value: withRedis({ ...redis, sentinelConfig: { masterName: 'main', sentinelAddrs: ['sentinel-0'] } }),
+      findings:
+        "storage.redis.sentinelConfig.sentinelAddrs[0]: must be host:port, such as 'sentinel-0:26379', or the Redis master is not found through it",
+    },
+    ...Object.fromEntries(
+      ([0, 65_536, 99_999] as const).map((port) => [
+        `port ${port}`,
+        {
+          value: withRedis({
+            ...redis,
+            sentinelConfig: { masterName: 'main', sentinelAddrs: ['sentinel-0:65535', `sentinel-1:${port}`] },
+          }),
+          findings:
+            "storage.redis.sentinelConfig.sentinelAddrs[1]: must be host:port, such as 'sentinel-0:26379', or the Redis master is not found through it",
+        },
+      ]),
+    ),
   },
 })
 

@@ -29,35 +29,28 @@ export const sentinelAddressesOrService = defineRule({
       self.storage.redis.sentinelConfig.?sentinelService.orValue(null) == null`,
   },
   examples: {
-    valid: [
-      { title: 'addresses', value: withRedis(redis) },
-      {
-        title: 'a Service',
-        value: withRedis({
-          ...redis,
-          sentinelConfig: { masterName: 'vmcp', sentinelService: { name: 'sentinel' } },
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'both',
-        value: withRedis({
-          ...redis,
-          sentinelConfig: { ...sentinel, sentinelService: { name: 'sentinel' } },
-        }),
-        findings:
-          'storage.redis.sentinelConfig.sentinelService: Forbidden: may not be specified when `sentinelAddrs` is set; keep one of the two',
-      },
-      {
-        title: 'an empty list is set too',
-        value: withRedis({
-          ...redis,
-          sentinelConfig: { masterName: 'vmcp', sentinelAddrs: [], sentinelService: { name: 'sentinel' } },
-        }),
-        findings:
-          'storage.redis.sentinelConfig.sentinelService: Forbidden: may not be specified when `sentinelAddrs` is set; keep one of the two',
-      },
-    ],
+    addresses: { value: withRedis(redis) },
+    'a Service': {
+      value: withRedis({
+        ...redis,
+        sentinelConfig: { masterName: 'vmcp', sentinelService: { name: 'sentinel' } },
+      }),
+    },
+    both: {
+      value: withRedis({
+        ...redis,
+        sentinelConfig: { ...sentinel, sentinelService: { name: 'sentinel' } },
+      }),
+      findings:
+        'storage.redis.sentinelConfig.sentinelService: Forbidden: may not be specified when `sentinelAddrs` is set; keep one of the two',
+    },
+    'an empty list is set too': {
+      value: withRedis({
+        ...redis,
+        sentinelConfig: { masterName: 'vmcp', sentinelAddrs: [], sentinelService: { name: 'sentinel' } },
+      }),
+      findings:
+        'storage.redis.sentinelConfig.sentinelService: Forbidden: may not be specified when `sentinelAddrs` is set; keep one of the two',
+    },
   },
 })

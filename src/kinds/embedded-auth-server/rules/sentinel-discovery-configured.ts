@@ -25,29 +25,22 @@ export const sentinelDiscoveryConfigured = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'addresses', value: withRedis(redis) },
-      {
-        title: 'a Service',
-        value: withRedis({
-          ...redis,
-          sentinelConfig: { masterName: 'vmcp', sentinelService: { name: 'sentinel' } },
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'neither',
-        value: withRedis({ ...redis, sentinelConfig: { masterName: 'vmcp' } }),
-        findings:
-          'storage.redis.sentinelConfig: set `sentinelAddrs` or `sentinelService`: with neither the workload is never deployed',
-      },
-      {
-        title: 'an empty list of addresses',
-        value: withRedis({ ...redis, sentinelConfig: { masterName: 'vmcp', sentinelAddrs: [] } }),
-        findings:
-          'storage.redis.sentinelConfig: set `sentinelAddrs` or `sentinelService`: with neither the workload is never deployed',
-      },
-    ],
+    addresses: { value: withRedis(redis) },
+    'a Service': {
+      value: withRedis({
+        ...redis,
+        sentinelConfig: { masterName: 'vmcp', sentinelService: { name: 'sentinel' } },
+      }),
+    },
+    neither: {
+      value: withRedis({ ...redis, sentinelConfig: { masterName: 'vmcp' } }),
+      findings:
+        'storage.redis.sentinelConfig: set `sentinelAddrs` or `sentinelService`: with neither the workload is never deployed',
+    },
+    'an empty list of addresses': {
+      value: withRedis({ ...redis, sentinelConfig: { masterName: 'vmcp', sentinelAddrs: [] } }),
+      findings:
+        'storage.redis.sentinelConfig: set `sentinelAddrs` or `sentinelService`: with neither the workload is never deployed',
+    },
   },
 })

@@ -28,17 +28,14 @@ export const spiffeClientAuthEnforced = defineRule({
       yield advice(path.inboundGrants.spiffeClientAuth, REFUSED)
   },
   examples: {
-    valid: [{ title: 'other grants', value: { ...server, inboundGrants: { tokenExchange: {} } } }],
-    invalid: [
-      {
-        title: 'a trust domain and a client',
-        value: {
-          ...server,
-          spiffeTrustDomains: [{ name: 'prod' }],
-          inboundGrants: { spiffeClientAuth: [{ clientId: 'agent' }] },
-        },
-        findings: `spiffeTrustDomains: ${REFUSED}`,
+    'other grants': { value: { ...server, inboundGrants: { tokenExchange: {} } } },
+    'a trust domain and a client': {
+      value: {
+        ...server,
+        spiffeTrustDomains: [{ name: 'prod' }],
+        inboundGrants: { spiffeClientAuth: [{ clientId: 'agent' }] },
       },
-    ],
+      findings: `spiffeTrustDomains: ${REFUSED}`,
+    },
   },
 })

@@ -56,27 +56,21 @@ export const spiffeClientTlsListenerConfigured = defineRule({
       )
   },
   examples: {
-    valid: [
-      { title: 'a listener', value: { ...withClient(['spiffe_x509']), tlsListener: listener } },
-      { title: 'tokens, and no certificates', value: withClient(['spiffe_jwt']) },
-    ],
-    invalid: [
-      {
-        title: 'certificates without a listener',
-        value: withClient(['spiffe_jwt', 'spiffe_x509']),
-        findings:
-          'tlsListener: Required value: client "agent" proves who it is by its certificate (spiffe_x509): without a listener the server does not start',
+    'a listener': { value: { ...withClient(['spiffe_x509']), tlsListener: listener } },
+    'tokens, and no certificates': { value: withClient(['spiffe_jwt']) },
+    'certificates without a listener': {
+      value: withClient(['spiffe_jwt', 'spiffe_x509']),
+      findings:
+        'tlsListener: Required value: client "agent" proves who it is by its certificate (spiffe_x509): without a listener the server does not start',
+    },
+    'certificates over plain http': {
+      value: {
+        ...withClient(['spiffe_x509']),
+        issuer: 'http://localhost:8080',
+        tlsListener: listener,
       },
-      {
-        title: 'certificates over plain http',
-        value: {
-          ...withClient(['spiffe_x509']),
-          issuer: 'http://localhost:8080',
-          tlsListener: listener,
-        },
-        findings:
-          'issuer: Invalid value: "http://localhost:8080": must use https, or the server does not start: client "agent" shows its certificate there (spiffe_x509)',
-      },
-    ],
+      findings:
+        'issuer: Invalid value: "http://localhost:8080": must use https, or the server does not start: client "agent" shows its certificate there (spiffe_x509)',
+    },
   },
 })

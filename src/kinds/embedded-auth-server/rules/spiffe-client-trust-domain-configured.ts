@@ -47,33 +47,26 @@ export const spiffeClientTrustDomainConfigured = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a domain by its name',
-        value: {
-          ...server,
-          spiffeTrustDomains: [trustDomain],
-          inboundGrants: { spiffeClientAuth: [spiffeClient] },
-        },
+    'a domain by its name': {
+      value: {
+        ...server,
+        spiffeTrustDomains: [trustDomain],
+        inboundGrants: { spiffeClientAuth: [spiffeClient] },
       },
-    ],
-    invalid: [
-      {
-        title: 'the domain itself, and not its name',
-        value: {
-          ...server,
-          spiffeTrustDomains: [trustDomain],
-          inboundGrants: { spiffeClientAuth: [{ ...spiffeClient, trustDomainRef: 'prod.example.com' }] },
-        },
-        findings:
-          'inboundGrants.spiffeClientAuth[0].trustDomainRef: Not found: "prod.example.com": is not the name of one of `spiffeTrustDomains`, so the API server refuses the resource; there is "prod"',
+    },
+    'the domain itself, and not its name': {
+      value: {
+        ...server,
+        spiffeTrustDomains: [trustDomain],
+        inboundGrants: { spiffeClientAuth: [{ ...spiffeClient, trustDomainRef: 'prod.example.com' }] },
       },
-      {
-        title: 'no domains',
-        value: { ...server, inboundGrants: { spiffeClientAuth: [spiffeClient] } },
-        findings:
-          'inboundGrants.spiffeClientAuth[0].trustDomainRef: Not found: "prod": is not the name of one of `spiffeTrustDomains`, so the API server refuses the resource; there is none',
-      },
-    ],
+      findings:
+        'inboundGrants.spiffeClientAuth[0].trustDomainRef: Not found: "prod.example.com": is not the name of one of `spiffeTrustDomains`, so the API server refuses the resource; there is "prod"',
+    },
+    'no domains': {
+      value: { ...server, inboundGrants: { spiffeClientAuth: [spiffeClient] } },
+      findings:
+        'inboundGrants.spiffeClientAuth[0].trustDomainRef: Not found: "prod": is not the name of one of `spiffeTrustDomains`, so the API server refuses the resource; there is none',
+    },
   },
 })

@@ -20,16 +20,11 @@ export const storageRedisConfigured = defineRule({
       self.?storage.?type.orValue('') != 'redis' || self.storage.?redis.orValue(null) != null`,
   },
   examples: {
-    valid: [
-      { title: 'Redis, with settings', value: server },
-      { title: 'memory needs none', value: { ...server, storage: { type: 'memory' } } },
-    ],
-    invalid: [
-      {
-        title: 'Redis, without settings',
-        value: { ...server, storage: { type: 'redis' } },
-        findings: "storage.redis: Required value: must be set when `type` is 'redis'",
-      },
-    ],
+    'Redis, with settings': { value: server },
+    'memory needs none': { value: { ...server, storage: { type: 'memory' } } },
+    'Redis, without settings': {
+      value: { ...server, storage: { type: 'redis' } },
+      findings: "storage.redis: Required value: must be set when `type` is 'redis'",
+    },
   },
 })

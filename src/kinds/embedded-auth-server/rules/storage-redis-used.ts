@@ -18,18 +18,14 @@ export const storageRedisUsed = defineRule({
     }
   },
   examples: {
-    valid: [{ title: 'settings that are used', value: server }],
-    invalid: [
-      {
-        title: 'settings beside memory',
-        value: { ...server, storage: { type: 'memory', redis } },
-        findings: "storage.redis: is ignored; set `type` to 'redis' to use it",
-      },
-      {
-        title: 'settings without a type, which is memory by default',
-        value: { ...server, storage: { redis } },
-        findings: "storage.redis: is ignored; set `type` to 'redis' to use it",
-      },
-    ],
+    'settings that are used': { value: server },
+    'settings beside memory': {
+      value: { ...server, storage: { type: 'memory', redis } },
+      findings: "storage.redis: is ignored; set `type` to 'redis' to use it",
+    },
+    'settings without a type, which is memory by default': {
+      value: { ...server, storage: { redis } },
+      findings: "storage.redis: is ignored; set `type` to 'redis' to use it",
+    },
   },
 })

@@ -40,52 +40,44 @@ export const tokenLifespanAccepted = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the lower bounds',
-        value: {
-          ...server,
-          tokenLifespans: {
-            accessTokenLifespan: '60s',
-            refreshTokenLifespan: '60m',
-            authCodeLifespan: '0.5m',
-          },
+    'the lower bounds': {
+      value: {
+        ...server,
+        tokenLifespans: {
+          accessTokenLifespan: '60s',
+          refreshTokenLifespan: '60m',
+          authCodeLifespan: '0.5m',
         },
       },
-      {
-        title: 'the upper bounds',
-        value: {
-          ...server,
-          tokenLifespans: {
-            accessTokenLifespan: '24h',
-            refreshTokenLifespan: '720h',
-            authCodeLifespan: '9m60s',
-          },
+    },
+    'the upper bounds': {
+      value: {
+        ...server,
+        tokenLifespans: {
+          accessTokenLifespan: '24h',
+          refreshTokenLifespan: '720h',
+          authCodeLifespan: '9m60s',
         },
       },
-    ],
-    invalid: [
-      {
-        title: 'too long',
-        value: {
-          ...server,
-          tokenLifespans: {
-            accessTokenLifespan: '48h',
-            refreshTokenLifespan: '8760h',
-            authCodeLifespan: '10m1ns',
-          },
+    },
+    'too long': {
+      value: {
+        ...server,
+        tokenLifespans: {
+          accessTokenLifespan: '48h',
+          refreshTokenLifespan: '8760h',
+          authCodeLifespan: '10m1ns',
         },
-        findings: [
-          'tokenLifespans.accessTokenLifespan: the server starts only with 1m to 24h',
-          'tokenLifespans.refreshTokenLifespan: the server starts only with 1h to 720h',
-          'tokenLifespans.authCodeLifespan: the server starts only with 30s to 10m',
-        ],
       },
-      {
-        title: 'too short',
-        value: { ...server, tokenLifespans: { accessTokenLifespan: '30s' } },
-        findings: 'tokenLifespans.accessTokenLifespan: the server starts only with 1m to 24h',
-      },
-    ],
+      findings: [
+        'tokenLifespans.accessTokenLifespan: the server starts only with 1m to 24h',
+        'tokenLifespans.refreshTokenLifespan: the server starts only with 1h to 720h',
+        'tokenLifespans.authCodeLifespan: the server starts only with 30s to 10m',
+      ],
+    },
+    'too short': {
+      value: { ...server, tokenLifespans: { accessTokenLifespan: '30s' } },
+      findings: 'tokenLifespans.accessTokenLifespan: the server starts only with 1m to 24h',
+    },
   },
 })

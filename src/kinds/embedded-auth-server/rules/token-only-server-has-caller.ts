@@ -45,19 +45,11 @@ export const tokenOnlyServerHasCaller = defineRule({
     if (!isUnknown && callers.length === 0) yield advice(path.inboundGrants, NOBODY)
   },
   examples: {
-    valid: [
-      {
-        title: 'a client',
-        value: { ...tokenOnly, inboundGrants: { tokenExchange: { delegateClients: [agent] } } },
-      },
-      { title: 'a provider', value: { ...server, inboundGrants: { tokenExchange: {} } } },
-    ],
-    invalid: [
-      {
-        title: 'an empty grant',
-        value: { ...tokenOnly, inboundGrants: { tokenExchange: {} } },
-        findings: `inboundGrants: ${NOBODY}`,
-      },
-    ],
+    'a client': { value: { ...tokenOnly, inboundGrants: { tokenExchange: { delegateClients: [agent] } } } },
+    'a provider': { value: { ...server, inboundGrants: { tokenExchange: {} } } },
+    'an empty grant': {
+      value: { ...tokenOnly, inboundGrants: { tokenExchange: {} } },
+      findings: `inboundGrants: ${NOBODY}`,
+    },
   },
 })

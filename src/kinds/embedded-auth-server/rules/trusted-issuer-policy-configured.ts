@@ -35,32 +35,26 @@ export const trustedIssuerPolicyConfigured = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'a policy in the issuer itself', value: trusting(partner) },
-      {
-        title: 'a policy for its name',
-        value: granting({
-          tokenExchange: {
-            issuerPolicies: [
-              {
-                issuerRef: 'partner',
-                expectedAudience: 'https://mcp.example.com',
-                allowedDelegateClients: ['agent'],
-                allowedActors: ['orchestrator'],
-              },
-            ],
-          },
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'a grant without policies',
-        value: granting({ tokenExchange: {} }),
-        findings:
-          'trustedIssuers[0].expectedAudience: Required value: must be set unless a policy of `inboundGrants` refers to this issuer, or the operator refuses the configuration',
-      },
-    ],
+    'a policy in the issuer itself': { value: trusting(partner) },
+    'a policy for its name': {
+      value: granting({
+        tokenExchange: {
+          issuerPolicies: [
+            {
+              issuerRef: 'partner',
+              expectedAudience: 'https://mcp.example.com',
+              allowedDelegateClients: ['agent'],
+              allowedActors: ['orchestrator'],
+            },
+          ],
+        },
+      }),
+    },
+    'a grant without policies': {
+      value: granting({ tokenExchange: {} }),
+      findings:
+        'trustedIssuers[0].expectedAudience: Required value: must be set unless a policy of `inboundGrants` refers to this issuer, or the operator refuses the configuration',
+    },
   },
 })
 

@@ -50,48 +50,41 @@ export const upstreamAuthorizationParamsAllowed = defineRule({
             !(name in ${JSON.stringify([...RESERVED.keys()])}))))`,
   },
   examples: {
-    valid: [
-      {
-        title: 'parameters of the provider; names are case-sensitive',
-        value: withOidc({ additionalAuthorizationParams: { prompt: 'consent', Scope: 'all' } }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'parameters that come from other fields',
-        value: withOAuth2({
-          ...githubConfig,
-          additionalAuthorizationParams: {
-            client_id: 'other',
-            redirect_uri: 'https://mcp.example.com/callback',
-            scope: 'repo',
-          },
-        }),
-        findings: [
-          'upstreamProviders[0].oauth2Config.additionalAuthorizationParams[client_id]: Forbidden: may not be set here; the server takes it from `clientId`',
-          'upstreamProviders[0].oauth2Config.additionalAuthorizationParams[redirect_uri]: Forbidden: may not be set here; the server takes it from `redirectUri`',
-          'upstreamProviders[0].oauth2Config.additionalAuthorizationParams[scope]: Forbidden: may not be set here; the server takes it from `scopes`',
-        ],
-      },
-      {
-        title: 'parameters that the server makes up',
-        value: withOidc({
-          additionalAuthorizationParams: {
-            response_type: 'token',
-            state: 'fixed',
-            code_challenge: 'fixed',
-            code_challenge_method: 'plain',
-            nonce: 'fixed',
-          },
-        }),
-        findings: [
-          'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[response_type]: Forbidden: may not be set here; the server sets it',
-          'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[state]: Forbidden: may not be set here; the server sets it',
-          'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[code_challenge]: Forbidden: may not be set here; the server sets it',
-          'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[code_challenge_method]: Forbidden: may not be set here; the server sets it',
-          'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[nonce]: Forbidden: may not be set here; the server sets it',
-        ],
-      },
-    ],
+    'parameters of the provider; names are case-sensitive': {
+      value: withOidc({ additionalAuthorizationParams: { prompt: 'consent', Scope: 'all' } }),
+    },
+    'parameters that come from other fields': {
+      value: withOAuth2({
+        ...githubConfig,
+        additionalAuthorizationParams: {
+          client_id: 'other',
+          redirect_uri: 'https://mcp.example.com/callback',
+          scope: 'repo',
+        },
+      }),
+      findings: [
+        'upstreamProviders[0].oauth2Config.additionalAuthorizationParams[client_id]: Forbidden: may not be set here; the server takes it from `clientId`',
+        'upstreamProviders[0].oauth2Config.additionalAuthorizationParams[redirect_uri]: Forbidden: may not be set here; the server takes it from `redirectUri`',
+        'upstreamProviders[0].oauth2Config.additionalAuthorizationParams[scope]: Forbidden: may not be set here; the server takes it from `scopes`',
+      ],
+    },
+    'parameters that the server makes up': {
+      value: withOidc({
+        additionalAuthorizationParams: {
+          response_type: 'token',
+          state: 'fixed',
+          code_challenge: 'fixed',
+          code_challenge_method: 'plain',
+          nonce: 'fixed',
+        },
+      }),
+      findings: [
+        'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[response_type]: Forbidden: may not be set here; the server sets it',
+        'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[state]: Forbidden: may not be set here; the server sets it',
+        'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[code_challenge]: Forbidden: may not be set here; the server sets it',
+        'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[code_challenge_method]: Forbidden: may not be set here; the server sets it',
+        'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[nonce]: Forbidden: may not be set here; the server sets it',
+      ],
+    },
   },
 })

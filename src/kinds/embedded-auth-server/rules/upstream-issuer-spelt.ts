@@ -38,43 +38,33 @@ export const upstreamIssuerSpelt = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'Okta', value: withOidc({ issuerUrl: 'https://example.okta.com/oauth2/default' }) },
-      {
-        title: 'Auth0, whose issuer has one',
-        value: withOidc({ issuerUrl: 'https://example.eu.auth0.com/' }),
+    Okta: { value: withOidc({ issuerUrl: 'https://example.okta.com/oauth2/default' }) },
+    'Auth0, whose issuer has one': { value: withOidc({ issuerUrl: 'https://example.eu.auth0.com/' }) },
+    'a provider that is not known': { value: withOidc({ issuerUrl: 'https://idp.example.com/' }) },
+    'Okta with a slash': {
+      value: withOidc({ issuerUrl: 'https://example.okta.com/oauth2/default/' }),
+      findings:
+        "upstreamProviders[0].oidcConfig.issuerUrl: Okta writes its issuer without a slash at the end, so every login fails; write 'https://example.okta.com/oauth2/default'",
+    },
+    'Okta for the military with a slash': {
+      value: withOidc({ issuerUrl: 'https://example.okta.mil/' }),
+      findings:
+        "upstreamProviders[0].oidcConfig.issuerUrl: Okta writes its issuer without a slash at the end, so every login fails; write 'https://example.okta.mil'",
+    },
+    'a trusted issuer of Auth0 without one': {
+      value: {
+        ...server,
+        trustedIssuers: [
+          {
+            name: 'auth0',
+            issuerUrl: 'https://example.auth0.com',
+            expectedAudience: 'https://mcp.example.com',
+            allowedActors: ['agent'],
+          },
+        ],
       },
-      { title: 'a provider that is not known', value: withOidc({ issuerUrl: 'https://idp.example.com/' }) },
-    ],
-    invalid: [
-      {
-        title: 'Okta with a slash',
-        value: withOidc({ issuerUrl: 'https://example.okta.com/oauth2/default/' }),
-        findings:
-          "upstreamProviders[0].oidcConfig.issuerUrl: Okta writes its issuer without a slash at the end, so every login fails; write 'https://example.okta.com/oauth2/default'",
-      },
-      {
-        title: 'Okta for the military with a slash',
-        value: withOidc({ issuerUrl: 'https://example.okta.mil/' }),
-        findings:
-          "upstreamProviders[0].oidcConfig.issuerUrl: Okta writes its issuer without a slash at the end, so every login fails; write 'https://example.okta.mil'",
-      },
-      {
-        title: 'a trusted issuer of Auth0 without one',
-        value: {
-          ...server,
-          trustedIssuers: [
-            {
-              name: 'auth0',
-              issuerUrl: 'https://example.auth0.com',
-              expectedAudience: 'https://mcp.example.com',
-              allowedActors: ['agent'],
-            },
-          ],
-        },
-        findings:
-          "trustedIssuers[0].issuerUrl: Auth0 writes its issuer with a slash at the end, so every token of it is refused; write 'https://example.auth0.com/'",
-      },
-    ],
+      findings:
+        "trustedIssuers[0].issuerUrl: Auth0 writes its issuer with a slash at the end, so every token of it is refused; write 'https://example.auth0.com/'",
+    },
   },
 })

@@ -33,23 +33,17 @@ export const upstreamOauth2ClientIdConfigured = defineRule({
         config.?dcrConfig.orValue(null) != null)`,
   },
   examples: {
-    valid: [
-      { title: 'a registered client', value: withOAuth2(githubConfig) },
-      {
-        title: 'dynamic registration (newer releases)',
-        value: withOAuth2({
-          ...unregistered,
-          dcrConfig: { registrationEndpoint: 'https://idp.example.com/register' },
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'no client',
-        value: withOAuth2(unregistered),
-        findings:
-          'upstreamProviders[0].oauth2Config.clientId: Required value: must be the client identifier registered with the provider',
-      },
-    ],
+    'a registered client': { value: withOAuth2(githubConfig) },
+    'dynamic registration (newer releases)': {
+      value: withOAuth2({
+        ...unregistered,
+        dcrConfig: { registrationEndpoint: 'https://idp.example.com/register' },
+      }),
+    },
+    'no client': {
+      value: withOAuth2(unregistered),
+      findings:
+        'upstreamProviders[0].oauth2Config.clientId: Required value: must be the client identifier registered with the provider',
+    },
   },
 })

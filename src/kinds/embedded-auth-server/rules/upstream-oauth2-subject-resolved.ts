@@ -46,31 +46,26 @@ export const upstreamOauth2SubjectResolved = defineRule({
     }
   },
   examples: {
-    valid: [{ title: 'a userinfo endpoint', value: withOAuth2(githubConfig) }],
-    invalid: [
-      {
-        title: 'dynamic registration alone',
-        value: withOAuth2({
-          ...unregistered,
-          dcrConfig: { registrationEndpoint: 'https://idp.example.com/register' },
-        }),
-        findings:
-          'upstreamProviders[0].oauth2Config.userInfo: is absent, so the subject of each user is synthesised, and policies may see another user than you expect; add it',
-      },
-      {
-        title: 'the identity is in the token response',
-        value: withOAuth2({ ...anonymous, identityFromToken: { subjectPath: 'user.id' } }),
-        findings:
-          'upstreamProviders[0].oauth2Config.userInfo: is absent, so the subject comes from `identityFromToken`, and policies may see another user than you expect; check its `subjectPath`',
-      },
-      {
-        title: 'no path of the subject',
-        value: withOAuth2({ ...anonymous, identityFromToken: { namePath: 'user.name' } }),
-        findings: [
-          'upstreamProviders[0].oauth2Config.userInfo: is absent, so the subject comes from `identityFromToken`, and policies may see another user than you expect; check its `subjectPath`',
-          'upstreamProviders[0].oauth2Config.identityFromToken.subjectPath: must be set: no subject is read from the token answer without it',
-        ],
-      },
-    ],
+    'a userinfo endpoint': { value: withOAuth2(githubConfig) },
+    'dynamic registration alone': {
+      value: withOAuth2({
+        ...unregistered,
+        dcrConfig: { registrationEndpoint: 'https://idp.example.com/register' },
+      }),
+      findings:
+        'upstreamProviders[0].oauth2Config.userInfo: is absent, so the subject of each user is synthesised, and policies may see another user than you expect; add it',
+    },
+    'the identity is in the token response': {
+      value: withOAuth2({ ...anonymous, identityFromToken: { subjectPath: 'user.id' } }),
+      findings:
+        'upstreamProviders[0].oauth2Config.userInfo: is absent, so the subject comes from `identityFromToken`, and policies may see another user than you expect; check its `subjectPath`',
+    },
+    'no path of the subject': {
+      value: withOAuth2({ ...anonymous, identityFromToken: { namePath: 'user.name' } }),
+      findings: [
+        'upstreamProviders[0].oauth2Config.userInfo: is absent, so the subject comes from `identityFromToken`, and policies may see another user than you expect; check its `subjectPath`',
+        'upstreamProviders[0].oauth2Config.identityFromToken.subjectPath: must be set: no subject is read from the token answer without it',
+      ],
+    },
   },
 })

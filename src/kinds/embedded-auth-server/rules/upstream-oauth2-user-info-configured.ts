@@ -41,20 +41,14 @@ export const upstreamOauth2UserInfoConfigured = defineRule({
         config.?dcrConfig.orValue(null) != null)`,
   },
   examples: {
-    valid: [
-      { title: 'a userinfo endpoint', value: withOAuth2(githubConfig) },
-      {
-        title: 'the identity is in the token response (newer releases)',
-        value: withOAuth2({ ...anonymous, identityFromToken: { subjectPath: 'user.id' } }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'nothing that says who the user is',
-        value: withOAuth2(anonymous),
-        findings:
-          'upstreamProviders[0].oauth2Config.userInfo: Required value: must be set to learn who the user is',
-      },
-    ],
+    'a userinfo endpoint': { value: withOAuth2(githubConfig) },
+    'the identity is in the token response (newer releases)': {
+      value: withOAuth2({ ...anonymous, identityFromToken: { subjectPath: 'user.id' } }),
+    },
+    'nothing that says who the user is': {
+      value: withOAuth2(anonymous),
+      findings:
+        'upstreamProviders[0].oauth2Config.userInfo: Required value: must be set to learn who the user is',
+    },
   },
 })

@@ -33,20 +33,12 @@ export const upstreamOidcClientIdConfigured = defineRule({
         config.?dcrConfig.orValue(null) != null)`,
   },
   examples: {
-    valid: [
-      { title: 'a registered client', value: withOidcConfig(okta.oidcConfig ?? {}) },
-      {
-        title: 'dynamic registration (newer releases)',
-        value: withOidcConfig({ ...unregistered, dcrConfig: {} }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'no client',
-        value: withOidcConfig(unregistered),
-        findings:
-          'upstreamProviders[0].oidcConfig.clientId: Required value: must be the client identifier registered with the provider',
-      },
-    ],
+    'a registered client': { value: withOidcConfig(okta.oidcConfig ?? {}) },
+    'dynamic registration (newer releases)': { value: withOidcConfig({ ...unregistered, dcrConfig: {} }) },
+    'no client': {
+      value: withOidcConfig(unregistered),
+      findings:
+        'upstreamProviders[0].oidcConfig.clientId: Required value: must be the client identifier registered with the provider',
+    },
   },
 })

@@ -28,17 +28,12 @@ export const upstreamOidcScopeOpenid = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'the scope and others', value: withOidc({ scopes: ['openid', 'offline_access'] }) },
-      { title: 'the scopes by default', value: withOidc({}) },
-    ],
-    invalid: [
-      {
-        title: 'the scopes of an API alone',
-        value: withOidc({ scopes: ['api://tools/read', 'offline_access'] }),
-        findings:
-          "upstreamProviders[0].oidcConfig.scopes: add 'openid': without it the authorization server does not start",
-      },
-    ],
+    'the scope and others': { value: withOidc({ scopes: ['openid', 'offline_access'] }) },
+    'the scopes by default': { value: withOidc({}) },
+    'the scopes of an API alone': {
+      value: withOidc({ scopes: ['api://tools/read', 'offline_access'] }),
+      findings:
+        "upstreamProviders[0].oidcConfig.scopes: add 'openid': without it the authorization server does not start",
+    },
   },
 })

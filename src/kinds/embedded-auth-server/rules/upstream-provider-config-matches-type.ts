@@ -42,35 +42,30 @@ export const upstreamProviderConfigMatchesType = defineRule({
         (provider.?oauth2Config.orValue(null) != null) == (provider.type == 'oauth2'))`,
   },
   examples: {
-    valid: [{ title: 'one of each type', value: { ...server, upstreamProviders: [okta, github] } }],
-    invalid: [
-      {
-        title: 'without settings',
-        value: {
-          ...server,
-          upstreamProviders: [
-            { name: 'okta', type: 'oidc' },
-            { name: 'github', type: 'oauth2' },
-          ],
-        },
-        findings: [
-          "upstreamProviders[0].oidcConfig: Required value: must be set when `type` is 'oidc'",
-          "upstreamProviders[1].oauth2Config: Required value: must be set when `type` is 'oauth2'",
+    'one of each type': { value: { ...server, upstreamProviders: [okta, github] } },
+    'without settings': {
+      value: {
+        ...server,
+        upstreamProviders: [
+          { name: 'okta', type: 'oidc' },
+          { name: 'github', type: 'oauth2' },
         ],
       },
-      {
-        title: 'with both settings',
-        value: { ...server, upstreamProviders: [{ ...okta, oauth2Config: githubConfig }] },
-        findings: "upstreamProviders[0].oauth2Config: Forbidden: may not be specified when `type` is 'oidc'",
-      },
-      {
-        title: 'with the settings of the other type',
-        value: { ...server, upstreamProviders: [{ ...okta, type: 'oauth2' }] },
-        findings: [
-          "upstreamProviders[0].oidcConfig: Forbidden: may not be specified when `type` is 'oauth2'",
-          "upstreamProviders[0].oauth2Config: Required value: must be set when `type` is 'oauth2'",
-        ],
-      },
-    ],
+      findings: [
+        "upstreamProviders[0].oidcConfig: Required value: must be set when `type` is 'oidc'",
+        "upstreamProviders[1].oauth2Config: Required value: must be set when `type` is 'oauth2'",
+      ],
+    },
+    'with both settings': {
+      value: { ...server, upstreamProviders: [{ ...okta, oauth2Config: githubConfig }] },
+      findings: "upstreamProviders[0].oauth2Config: Forbidden: may not be specified when `type` is 'oidc'",
+    },
+    'with the settings of the other type': {
+      value: { ...server, upstreamProviders: [{ ...okta, type: 'oauth2' }] },
+      findings: [
+        "upstreamProviders[0].oidcConfig: Forbidden: may not be specified when `type` is 'oauth2'",
+        "upstreamProviders[0].oauth2Config: Required value: must be set when `type` is 'oauth2'",
+      ],
+    },
   },
 })

@@ -22,20 +22,12 @@ export const upstreamProviderNameNotReserved = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the only provider',
-        value: { ...server, upstreamProviders: [{ ...okta, name: 'default' }] },
-      },
-      { title: 'several with names of their own', value: { ...server, upstreamProviders: [okta, github] } },
-    ],
-    invalid: [
-      {
-        title: 'one of several',
-        value: { ...server, upstreamProviders: [okta, { ...github, name: 'default' }] },
-        findings:
-          "upstreamProviders[1].name: 'default' is reserved when there are several providers, so the server does not start; write another name",
-      },
-    ],
+    'the only provider': { value: { ...server, upstreamProviders: [{ ...okta, name: 'default' }] } },
+    'several with names of their own': { value: { ...server, upstreamProviders: [okta, github] } },
+    'one of several': {
+      value: { ...server, upstreamProviders: [okta, { ...github, name: 'default' }] },
+      findings:
+        "upstreamProviders[1].name: 'default' is reserved when there are several providers, so the server does not start; write another name",
+    },
   },
 })

@@ -28,22 +28,14 @@ export const upstreamProviderNameUnique = defineRule({
         self.upstreamProviders.exists_one(other, other.?name.orValue('') == provider.name))`,
   },
   examples: {
-    valid: [
-      { title: 'two names', value: { ...server, upstreamProviders: [okta, github] } },
-      {
-        title: 'three names',
-        value: { ...server, upstreamProviders: [okta, github, { ...okta, name: 'partners' }] },
-      },
-    ],
-    invalid: [
-      {
-        title: 'one name for three providers',
-        value: { ...server, upstreamProviders: [okta, { ...github, name: 'okta' }, okta] },
-        findings: [
-          'upstreamProviders[1].name: Duplicate value: "okta"',
-          'upstreamProviders[2].name: Duplicate value: "okta"',
-        ],
-      },
-    ],
+    'two names': { value: { ...server, upstreamProviders: [okta, github] } },
+    'three names': { value: { ...server, upstreamProviders: [okta, github, { ...okta, name: 'partners' }] } },
+    'one name for three providers': {
+      value: { ...server, upstreamProviders: [okta, { ...github, name: 'okta' }, okta] },
+      findings: [
+        'upstreamProviders[1].name: Duplicate value: "okta"',
+        'upstreamProviders[2].name: Duplicate value: "okta"',
+      ],
+    },
   },
 })

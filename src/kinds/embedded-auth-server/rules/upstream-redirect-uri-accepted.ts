@@ -38,33 +38,26 @@ export const upstreamRedirectUriAccepted = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'https', value: withOidc({ redirectUri: 'https://auth.example.com/oauth/callback' }) },
-      { title: 'a loopback host', value: withOidc({ redirectUri: 'http://localhost:8080/oauth/callback' }) },
-      {
-        title: 'http that is allowed',
-        value: withOAuth2({
-          ...githubConfig,
-          insecureAllowHTTP: true,
-          redirectUri: 'http://auth.internal/oauth/callback',
-        }),
-      },
-      { title: 'an empty one, which is none', value: withOidc({ redirectUri: '' }) },
-    ],
-    invalid: [
-      {
-        title: 'a fragment',
-        value: withOidc({ redirectUri: 'https://auth.example.com/oauth/callback#done' }),
-        findings:
-          'upstreamProviders[0].oidcConfig.redirectUri: Invalid value: "https://auth.example.com/oauth/callback#done": must have no fragment, or the server does not start',
-      },
-      {
-        title: 'http and another scheme',
-        value: withOAuth2({ ...githubConfig, redirectUri: 'http://auth.example.com/oauth/callback' }),
-        findings:
-          'upstreamProviders[0].oauth2Config.redirectUri: Invalid value: "http://auth.example.com/oauth/callback": must start with \'https://\' unless the host is loopback, or the server does not start',
-      },
-    ],
+    https: { value: withOidc({ redirectUri: 'https://auth.example.com/oauth/callback' }) },
+    'a loopback host': { value: withOidc({ redirectUri: 'http://localhost:8080/oauth/callback' }) },
+    'http that is allowed': {
+      value: withOAuth2({
+        ...githubConfig,
+        insecureAllowHTTP: true,
+        redirectUri: 'http://auth.internal/oauth/callback',
+      }),
+    },
+    'an empty one, which is none': { value: withOidc({ redirectUri: '' }) },
+    'a fragment': {
+      value: withOidc({ redirectUri: 'https://auth.example.com/oauth/callback#done' }),
+      findings:
+        'upstreamProviders[0].oidcConfig.redirectUri: Invalid value: "https://auth.example.com/oauth/callback#done": must have no fragment, or the server does not start',
+    },
+    'http and another scheme': {
+      value: withOAuth2({ ...githubConfig, redirectUri: 'http://auth.example.com/oauth/callback' }),
+      findings:
+        'upstreamProviders[0].oauth2Config.redirectUri: Invalid value: "http://auth.example.com/oauth/callback": must start with \'https://\' unless the host is loopback, or the server does not start',
+    },
   },
 })
 

@@ -33,39 +33,31 @@ export const upstreamRefreshMechanismSingle = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the parameter alone',
-        value: withOidc({
-          scopes: ['openid', 'email'],
-          additionalAuthorizationParams: { access_type: 'offline' },
-        }),
-      },
-      { title: 'the scope alone', value: withOidc({ scopes: ['openid', 'offline_access'] }) },
-    ],
-    invalid: [
-      {
-        title: 'both, the scope by default',
-        value: withOidc({ additionalAuthorizationParams: { access_type: 'offline' } }),
-        findings:
-          "upstreamProviders[0].oidcConfig.additionalAuthorizationParams[access_type]: is a second mechanism for refresh tokens, beside scope 'offline_access'; keep one, or a provider may refuse the login",
-      },
-      {
-        title: 'both, as an empty list means the default',
-        value: withOidc({ scopes: [], additionalAuthorizationParams: { access_type: 'offline' } }),
-        findings:
-          "upstreamProviders[0].oidcConfig.additionalAuthorizationParams[access_type]: is a second mechanism for refresh tokens, beside scope 'offline_access'; keep one, or a provider may refuse the login",
-      },
-      {
-        title: 'both, given',
-        value: withOAuth2({
-          ...githubConfig,
-          scopes: ['offline_access'],
-          additionalAuthorizationParams: { access_type: 'offline' },
-        }),
-        findings:
-          "upstreamProviders[0].oauth2Config.additionalAuthorizationParams[access_type]: is a second mechanism for refresh tokens, beside scope 'offline_access'; keep one, or a provider may refuse the login",
-      },
-    ],
+    'the parameter alone': {
+      value: withOidc({
+        scopes: ['openid', 'email'],
+        additionalAuthorizationParams: { access_type: 'offline' },
+      }),
+    },
+    'the scope alone': { value: withOidc({ scopes: ['openid', 'offline_access'] }) },
+    'both, the scope by default': {
+      value: withOidc({ additionalAuthorizationParams: { access_type: 'offline' } }),
+      findings:
+        "upstreamProviders[0].oidcConfig.additionalAuthorizationParams[access_type]: is a second mechanism for refresh tokens, beside scope 'offline_access'; keep one, or a provider may refuse the login",
+    },
+    'both, as an empty list means the default': {
+      value: withOidc({ scopes: [], additionalAuthorizationParams: { access_type: 'offline' } }),
+      findings:
+        "upstreamProviders[0].oidcConfig.additionalAuthorizationParams[access_type]: is a second mechanism for refresh tokens, beside scope 'offline_access'; keep one, or a provider may refuse the login",
+    },
+    'both, given': {
+      value: withOAuth2({
+        ...githubConfig,
+        scopes: ['offline_access'],
+        additionalAuthorizationParams: { access_type: 'offline' },
+      }),
+      findings:
+        "upstreamProviders[0].oauth2Config.additionalAuthorizationParams[access_type]: is a second mechanism for refresh tokens, beside scope 'offline_access'; keep one, or a provider may refuse the login",
+    },
   },
 })

@@ -30,31 +30,21 @@ export const upstreamScopeSpelt = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'scopes of OpenID Connect',
-        value: withOidc({ scopes: ['openid', 'email', 'offline_access'] }),
-      },
-      {
-        title: 'scopes of an API, some of which are near',
-        value: withOAuth2({ ...githubConfig, scopes: ['repo', 'user:email', 'emails', 'mail', 'profiles'] }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'letters that are swapped, and a word without its underscore',
-        value: withOidc({ scopes: ['openid', 'proifle', 'offlineaccess'] }),
-        findings: [
-          'upstreamProviders[0].oidcConfig.scopes[1]: "proifle" is not a scope of OpenID Connect, so providers refuse the login with invalid_scope, or ignore the scope; did you mean \'profile\'',
-          'upstreamProviders[0].oidcConfig.scopes[2]: "offlineaccess" is not a scope of OpenID Connect, so providers refuse the login with invalid_scope, or ignore the scope; did you mean \'offline_access\'',
-        ],
-      },
-      {
-        title: 'an empty scope',
-        value: withOAuth2({ ...githubConfig, scopes: ['repo', ''] }),
-        findings:
-          'upstreamProviders[0].oauth2Config.scopes[1]: an empty scope puts a second space into the list, which may be refused with invalid_scope; remove it',
-      },
-    ],
+    'scopes of OpenID Connect': { value: withOidc({ scopes: ['openid', 'email', 'offline_access'] }) },
+    'scopes of an API, some of which are near': {
+      value: withOAuth2({ ...githubConfig, scopes: ['repo', 'user:email', 'emails', 'mail', 'profiles'] }),
+    },
+    'letters that are swapped, and a word without its underscore': {
+      value: withOidc({ scopes: ['openid', 'proifle', 'offlineaccess'] }),
+      findings: [
+        'upstreamProviders[0].oidcConfig.scopes[1]: "proifle" is not a scope of OpenID Connect, so providers refuse the login with invalid_scope, or ignore the scope; did you mean \'profile\'',
+        'upstreamProviders[0].oidcConfig.scopes[2]: "offlineaccess" is not a scope of OpenID Connect, so providers refuse the login with invalid_scope, or ignore the scope; did you mean \'offline_access\'',
+      ],
+    },
+    'an empty scope': {
+      value: withOAuth2({ ...githubConfig, scopes: ['repo', ''] }),
+      findings:
+        'upstreamProviders[0].oauth2Config.scopes[1]: an empty scope puts a second space into the list, which may be refused with invalid_scope; remove it',
+    },
   },
 })

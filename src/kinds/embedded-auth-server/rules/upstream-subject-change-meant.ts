@@ -34,16 +34,13 @@ export const upstreamSubjectChangeMeant = defineRule({
     }
   },
   examples: {
-    valid: [{ title: 'the default, written', value: withOidc({ subjectClaim: 'sub' }), old: withOidc({}) }],
-    invalid: [
-      {
-        title: 'another claim',
-        value: withOidc({ subjectClaim: 'oid' }),
-        old: withOidc({}),
-        findings:
-          'upstreamProviders[0].oidcConfig.subjectClaim: changes from "sub", so every user becomes another one and loses stored tokens',
-      },
-    ],
+    'the default, written': { value: withOidc({ subjectClaim: 'sub' }), old: withOidc({}) },
+    'another claim': {
+      value: withOidc({ subjectClaim: 'oid' }),
+      old: withOidc({}),
+      findings:
+        'upstreamProviders[0].oidcConfig.subjectClaim: changes from "sub", so every user becomes another one and loses stored tokens',
+    },
   },
 })
 

@@ -42,19 +42,13 @@ export const upstreamSubjectClaimRequested = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the scope',
-        value: withOidc({ issuerUrl, subjectClaim: 'oid', scopes: ['openid', 'profile', 'offline_access'] }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'the scopes by default',
-        value: withOidc({ issuerUrl, subjectClaim: 'oid' }),
-        findings:
-          "upstreamProviders[0].oidcConfig.scopes: add 'profile': Entra gives the claim oid with this scope only, and without the claim every login fails",
-      },
-    ],
+    'the scope': {
+      value: withOidc({ issuerUrl, subjectClaim: 'oid', scopes: ['openid', 'profile', 'offline_access'] }),
+    },
+    'the scopes by default': {
+      value: withOidc({ issuerUrl, subjectClaim: 'oid' }),
+      findings:
+        "upstreamProviders[0].oidcConfig.scopes: add 'profile': Entra gives the claim oid with this scope only, and without the claim every login fails",
+    },
   },
 })

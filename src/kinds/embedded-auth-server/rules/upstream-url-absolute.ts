@@ -26,43 +26,34 @@ export const upstreamUrlAbsolute = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'absolute URLs',
-        value: withOidc({ redirectUri: 'https://mcp.example.com/oauth/callback' }),
-      },
-      { title: 'an empty redirect URI counts as not given', value: withOidc({ redirectUri: '' }) },
-    ],
-    invalid: [
-      {
-        title: 'an OAuth 2.0 provider without hosts',
-        value: withOAuth2({
-          ...githubConfig,
-          authorizationEndpoint: 'https://',
-          tokenEndpoint: 'https:///token',
-          userInfo: { endpointUrl: 'https://idp example.com/user' },
-          redirectUri: '/oauth/callback',
-        }),
-        findings: [
-          'upstreamProviders[0].oauth2Config.authorizationEndpoint: must be an absolute URL with a host, or the server does not start',
-          'upstreamProviders[0].oauth2Config.tokenEndpoint: must be an absolute URL with a host, or the server does not start',
-          'upstreamProviders[0].oauth2Config.userInfo.endpointUrl: must be an absolute URL with a host, or the server does not start',
-          'upstreamProviders[0].oauth2Config.redirectUri: must be an absolute URL with a host, or the server does not start',
-        ],
-      },
-      {
-        title: 'an OpenID Connect provider without hosts',
-        value: withOidc({
-          issuerUrl: 'https://:8443',
-          redirectUri: 'mcp.example.com/oauth/callback',
-          userInfoOverride: { endpointUrl: 'http://[::1' },
-        }),
-        findings: [
-          'upstreamProviders[0].oidcConfig.userInfoOverride.endpointUrl: must be an absolute URL with a host, or the server does not start',
-          'upstreamProviders[0].oidcConfig.issuerUrl: must be an absolute URL with a host, or the server does not start',
-          'upstreamProviders[0].oidcConfig.redirectUri: must be an absolute URL with a host, or the server does not start',
-        ],
-      },
-    ],
+    'absolute URLs': { value: withOidc({ redirectUri: 'https://mcp.example.com/oauth/callback' }) },
+    'an empty redirect URI counts as not given': { value: withOidc({ redirectUri: '' }) },
+    'an OAuth 2.0 provider without hosts': {
+      value: withOAuth2({
+        ...githubConfig,
+        authorizationEndpoint: 'https://',
+        tokenEndpoint: 'https:///token',
+        userInfo: { endpointUrl: 'https://idp example.com/user' },
+        redirectUri: '/oauth/callback',
+      }),
+      findings: [
+        'upstreamProviders[0].oauth2Config.authorizationEndpoint: must be an absolute URL with a host, or the server does not start',
+        'upstreamProviders[0].oauth2Config.tokenEndpoint: must be an absolute URL with a host, or the server does not start',
+        'upstreamProviders[0].oauth2Config.userInfo.endpointUrl: must be an absolute URL with a host, or the server does not start',
+        'upstreamProviders[0].oauth2Config.redirectUri: must be an absolute URL with a host, or the server does not start',
+      ],
+    },
+    'an OpenID Connect provider without hosts': {
+      value: withOidc({
+        issuerUrl: 'https://:8443',
+        redirectUri: 'mcp.example.com/oauth/callback',
+        userInfoOverride: { endpointUrl: 'http://[::1' },
+      }),
+      findings: [
+        'upstreamProviders[0].oidcConfig.userInfoOverride.endpointUrl: must be an absolute URL with a host, or the server does not start',
+        'upstreamProviders[0].oidcConfig.issuerUrl: must be an absolute URL with a host, or the server does not start',
+        'upstreamProviders[0].oidcConfig.redirectUri: must be an absolute URL with a host, or the server does not start',
+      ],
+    },
   },
 })

@@ -27,13 +27,10 @@ export const upstreamUserInfoUsed = defineRule({
     }
   },
   examples: {
-    valid: [{ title: 'another claim', value: withOidc({ subjectClaim: 'uid' }) }],
-    invalid: [
-      {
-        title: 'an endpoint',
-        value: withOidc({ userInfoOverride: { endpointUrl: 'https://idp.example.com/user' } }),
-        findings: `upstreamProviders[0].oidcConfig.userInfoOverride: ${UNUSED}`,
-      },
-    ],
+    'another claim': { value: withOidc({ subjectClaim: 'uid' }) },
+    'an endpoint': {
+      value: withOidc({ userInfoOverride: { endpointUrl: 'https://idp.example.com/user' } }),
+      findings: `upstreamProviders[0].oidcConfig.userInfoOverride: ${UNUSED}`,
+    },
   },
 })

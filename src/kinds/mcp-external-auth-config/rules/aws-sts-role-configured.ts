@@ -33,23 +33,17 @@ export const awsStsRoleConfigured = defineRule({
       !(self.spec.awsSts.?roleMappings.orValue(null) in [dyn(null), dyn([])])`,
   },
   examples: {
-    valid: [
-      { title: 'a fallback role', value: signing({ fallbackRoleArn: role('reader') }) },
-      { title: 'a mapping', value: signing({ roleMappings: [{ roleArn: role('admin'), claim: 'admins' }] }) },
-    ],
-    invalid: [
-      {
-        title: 'neither',
-        value: signing({}),
-        findings:
-          'spec.awsSts: Required value: at least one of `fallbackRoleArn` or `roleMappings` must be configured',
-      },
-      {
-        title: 'an empty list of mappings',
-        value: signing({ roleMappings: [] }),
-        findings:
-          'spec.awsSts: Required value: at least one of `fallbackRoleArn` or `roleMappings` must be configured',
-      },
-    ],
+    'a fallback role': { value: signing({ fallbackRoleArn: role('reader') }) },
+    'a mapping': { value: signing({ roleMappings: [{ roleArn: role('admin'), claim: 'admins' }] }) },
+    neither: {
+      value: signing({}),
+      findings:
+        'spec.awsSts: Required value: at least one of `fallbackRoleArn` or `roleMappings` must be configured',
+    },
+    'an empty list of mappings': {
+      value: signing({ roleMappings: [] }),
+      findings:
+        'spec.awsSts: Required value: at least one of `fallbackRoleArn` or `roleMappings` must be configured',
+    },
   },
 })

@@ -24,43 +24,35 @@ export const externalAuthConfigMatchesType = defineRule({
   check: ({ spec }, { path }) => settingsOfType(spec, AUTH_TYPES, SETTINGS, path),
   policy: settingsOfTypePolicy(AUTH_TYPES, SETTINGS),
   examples: {
-    valid: [
-      {
-        title: 'a bearer token',
-        value: {
-          spec: { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'jira', key: 'token' } } },
+    'a bearer token': {
+      value: {
+        spec: { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'jira', key: 'token' } } },
+      },
+    },
+    'no credentials, no settings': { value: { spec: { type: 'unauthenticated' } } },
+    'no settings': {
+      value: { spec: { type: 'tokenExchange' } },
+      findings: "spec.tokenExchange: Required value: must be set when `type` is 'tokenExchange'",
+    },
+    'settings of another type': {
+      value: {
+        spec: {
+          type: 'upstreamInject',
+          upstreamInject: { providerName: 'okta' },
+          bearerToken: { tokenSecretRef: { name: 'jira', key: 'token' } },
         },
       },
-      { title: 'no credentials, no settings', value: { spec: { type: 'unauthenticated' } } },
-    ],
-    invalid: [
-      {
-        title: 'no settings',
-        value: { spec: { type: 'tokenExchange' } },
-        findings: "spec.tokenExchange: Required value: must be set when `type` is 'tokenExchange'",
-      },
-      {
-        title: 'settings of another type',
-        value: {
-          spec: {
-            type: 'upstreamInject',
-            upstreamInject: { providerName: 'okta' },
-            bearerToken: { tokenSecretRef: { name: 'jira', key: 'token' } },
-          },
+      findings:
+        "spec.bearerToken: Forbidden: may only be set when `type` is 'bearerToken', not 'upstreamInject'",
+    },
+    'settings under a type that has none': {
+      value: {
+        spec: {
+          type: 'unauthenticated',
+          awsSts: { region: 'eu-central-1', fallbackRoleArn: role('reader') },
         },
-        findings:
-          "spec.bearerToken: Forbidden: may only be set when `type` is 'bearerToken', not 'upstreamInject'",
       },
-      {
-        title: 'settings under a type that has none',
-        value: {
-          spec: {
-            type: 'unauthenticated',
-            awsSts: { region: 'eu-central-1', fallbackRoleArn: role('reader') },
-          },
-        },
-        findings: "spec.awsSts: Forbidden: may only be set when `type` is 'awsSts', not 'unauthenticated'",
-      },
-    ],
+      findings: "spec.awsSts: Forbidden: may only be set when `type` is 'awsSts', not 'unauthenticated'",
+    },
   },
 })

@@ -15,13 +15,10 @@ export const externalAuthTypeAuthenticates = defineRule({
     yield advice(path.spec.type, "'unauthenticated' sends no credentials; keep it to backends that need none")
   },
   examples: {
-    valid: [{ title: 'a header with a key', value: injecting('X-Api-Key') }],
-    invalid: [
-      {
-        title: 'no credentials',
-        value: { spec: { type: 'unauthenticated' } },
-        findings: "spec.type: 'unauthenticated' sends no credentials; keep it to backends that need none",
-      },
-    ],
+    'a header with a key': { value: injecting('X-Api-Key') },
+    'no credentials': {
+      value: { spec: { type: 'unauthenticated' } },
+      findings: "spec.type: 'unauthenticated' sends no credentials; keep it to backends that need none",
+    },
   },
 })

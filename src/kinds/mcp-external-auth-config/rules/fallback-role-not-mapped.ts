@@ -30,55 +30,44 @@ export const fallbackRoleNotMapped = defineRule({
     )
   },
   examples: {
-    valid: [
-      {
-        title: 'a role of its own',
-        value: signing({
-          fallbackRoleArn: role('reader'),
-          roleMappings: [{ roleArn: role('admin'), claim: 'admins' }],
-        }),
-      },
-      {
-        title: 'no fallback',
-        value: signing({ roleMappings: [{ roleArn: role('admin'), claim: 'admins' }] }),
-      },
-      {
-        title: 'a role without rights, which keeps some from the roles of later mappings',
-        value: signing({
-          fallbackRoleArn: role('no-access'),
-          roleMappings: [
-            { roleArn: role('no-access'), claim: 'suspended', priority: 0 },
-            { roleArn: role('admin'), claim: 'admins', priority: 1 },
-          ],
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'the role of the administrators',
-        value: signing({
-          fallbackRoleArn: role('admin'),
-          roleMappings: [
-            { roleArn: role('reader'), claim: 'readers' },
-            { roleArn: role('admin'), claim: 'admins' },
-          ],
-        }),
-        findings:
-          'spec.awsSts.fallbackRoleArn: is the role that a mapping guards, so callers whom no mapping matches get it too: name a role with fewer rights, or none',
-      },
-      {
-        title: 'the role of a matcher that is tried first',
-        value: signing({
-          fallbackRoleArn: role('admin'),
-          roleMappings: [
-            { roleArn: role('admin'), matcher: 'claims.email.endsWith("@example.com")', priority: 1 },
-            { roleArn: role('developer'), claim: 'developers', priority: 2 },
-          ],
-        }),
-        findings:
-          'spec.awsSts.fallbackRoleArn: is the role that a mapping guards, so callers whom no mapping matches get it too: name a role with fewer rights, or none',
-      },
-    ],
+    'a role of its own': {
+      value: signing({
+        fallbackRoleArn: role('reader'),
+        roleMappings: [{ roleArn: role('admin'), claim: 'admins' }],
+      }),
+    },
+    'no fallback': { value: signing({ roleMappings: [{ roleArn: role('admin'), claim: 'admins' }] }) },
+    'a role without rights, which keeps some from the roles of later mappings': {
+      value: signing({
+        fallbackRoleArn: role('no-access'),
+        roleMappings: [
+          { roleArn: role('no-access'), claim: 'suspended', priority: 0 },
+          { roleArn: role('admin'), claim: 'admins', priority: 1 },
+        ],
+      }),
+    },
+    'the role of the administrators': {
+      value: signing({
+        fallbackRoleArn: role('admin'),
+        roleMappings: [
+          { roleArn: role('reader'), claim: 'readers' },
+          { roleArn: role('admin'), claim: 'admins' },
+        ],
+      }),
+      findings:
+        'spec.awsSts.fallbackRoleArn: is the role that a mapping guards, so callers whom no mapping matches get it too: name a role with fewer rights, or none',
+    },
+    'the role of a matcher that is tried first': {
+      value: signing({
+        fallbackRoleArn: role('admin'),
+        roleMappings: [
+          { roleArn: role('admin'), matcher: 'claims.email.endsWith("@example.com")', priority: 1 },
+          { roleArn: role('developer'), claim: 'developers', priority: 2 },
+        ],
+      }),
+      findings:
+        'spec.awsSts.fallbackRoleArn: is the role that a mapping guards, so callers whom no mapping matches get it too: name a role with fewer rights, or none',
+    },
   },
 })
 

@@ -29,27 +29,18 @@ export const headerInjectionNameIsToken = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'an injected header', value: injecting('X-Api-Key') },
-      {
-        title: 'a header for the exchanged token',
-        value: exchanging({ externalTokenHeaderName: 'X-Backend-Token' }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'a name with a colon',
-        value: injecting('X-Api-Key:'),
-        findings:
-          "spec.headerInjection.headerName: is not the name of an HTTP header, so requests with it fail; use letters, digits and '-', such as 'X-Api-Key'",
-      },
-      {
-        title: 'a name with a space for the exchanged token',
-        value: exchanging({ externalTokenHeaderName: 'Backend Token' }),
-        findings:
-          "spec.tokenExchange.externalTokenHeaderName: is not the name of an HTTP header, so requests with it fail; use letters, digits and '-', such as 'X-Api-Key'",
-      },
-    ],
+    'an injected header': { value: injecting('X-Api-Key') },
+    'a header for the exchanged token': { value: exchanging({ externalTokenHeaderName: 'X-Backend-Token' }) },
+    'a name with a colon': {
+      value: injecting('X-Api-Key:'),
+      findings:
+        "spec.headerInjection.headerName: is not the name of an HTTP header, so requests with it fail; use letters, digits and '-', such as 'X-Api-Key'",
+    },
+    'a name with a space for the exchanged token': {
+      value: exchanging({ externalTokenHeaderName: 'Backend Token' }),
+      findings:
+        "spec.tokenExchange.externalTokenHeaderName: is not the name of an HTTP header, so requests with it fail; use letters, digits and '-', such as 'X-Api-Key'",
+    },
   },
 })
 

@@ -29,49 +29,40 @@ export const roleMappingClaimOrMatcher = defineRule({
         mapping.?claim.orValue(null) == null || mapping.?matcher.orValue(null) == null)`,
   },
   examples: {
-    valid: [
-      {
-        title: 'one mapping by claim, one by matcher',
-        value: {
-          spec: {
-            type: 'awsSts',
-            awsSts: {
-              region: 'eu-central-1',
-              roleMappings: [
-                { roleArn: role('admin'), claim: 'admins', priority: 0 },
-                { roleArn: role('reader'), matcher: 'claims.email.endsWith("@example.com")', priority: 1 },
-              ],
-            },
+    'one mapping by claim, one by matcher': {
+      value: {
+        spec: {
+          type: 'awsSts',
+          awsSts: {
+            region: 'eu-central-1',
+            roleMappings: [
+              { roleArn: role('admin'), claim: 'admins', priority: 0 },
+              { roleArn: role('reader'), matcher: 'claims.email.endsWith("@example.com")', priority: 1 },
+            ],
           },
         },
       },
-      {
-        title: 'the claim alone',
-        value: {
-          spec: {
-            type: 'awsSts',
-            awsSts: { region: 'eu-central-1', roleMappings: [{ roleArn: role('admin'), claim: 'admins' }] },
+    },
+    'the claim alone': {
+      value: {
+        spec: {
+          type: 'awsSts',
+          awsSts: { region: 'eu-central-1', roleMappings: [{ roleArn: role('admin'), claim: 'admins' }] },
+        },
+      },
+    },
+    'a mapping with both': {
+      value: {
+        spec: {
+          type: 'awsSts',
+          awsSts: {
+            region: 'eu-central-1',
+            roleMappings: [{ roleArn: role('admin'), claim: 'admins', matcher: '"admins" in claims.groups' }],
           },
         },
       },
-    ],
-    invalid: [
-      {
-        title: 'a mapping with both',
-        value: {
-          spec: {
-            type: 'awsSts',
-            awsSts: {
-              region: 'eu-central-1',
-              roleMappings: [
-                { roleArn: role('admin'), claim: 'admins', matcher: '"admins" in claims.groups' },
-              ],
-            },
-          },
-        },
-        findings:
-          'spec.awsSts.roleMappings[0].matcher: Forbidden: may not be specified when `claim` is set; keep one of the two',
-      },
-    ],
+      findings:
+        'spec.awsSts.roleMappings[0].matcher: Forbidden: may not be specified when `claim` is set; keep one of the two',
+    },
   },
 })

@@ -44,56 +44,49 @@ export const roleMappingClaimSpelt = defineRule({
         )
   },
   examples: {
-    valid: [
-      {
-        title: 'common claims, and claims of an own',
-        value: signing({
-          roleClaim: 'roles',
-          sessionNameClaim: 'email',
-          roleMappings: [
-            { roleArn: role('admin'), claim: 'admin' },
-            { roleArn: role('staff'), matcher: 'claims.email.endsWith("@example.com")' },
-            { roleArn: role('team'), matcher: '"a" in claims.group || claims.givenname == "Ann"' },
-            {
-              roleArn: role('rule'),
-              matcher: 'claims.rules == "x" && claims["https://example.com/roles"] == "y"',
-            },
-          ],
-        }),
-      },
-      {
-        title: 'the claims of identity providers',
-        value: signing({
-          roleClaim: 'groups',
-          sessionNameClaim: 'email',
-          roleMappings: [
-            { roleArn: role('admin'), claim: 'admin' },
-            { roleArn: role('staff'), matcher: '"staff" in claims["groups"]' },
-            { roleArn: role('reader'), matcher: 'has(claims.email) && claims.email == "a@example.com"' },
-          ],
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'letters that are swapped',
-        value: signing({
-          roleClaim: 'gruops',
-          sessionNameClaim: 'emial',
-          roleMappings: [
-            { roleArn: role('admin'), claim: 'admin' },
-            { roleArn: role('staff'), matcher: '"staff" in claims["gropus"]' },
-            { roleArn: role('reader'), matcher: 'has(claims.emal) && claims.emal == "a@example.com"' },
-          ],
-        }),
-        findings: [
-          "spec.awsSts.roleClaim: no common claim has this name, so no `claim` matches; did you mean 'groups'",
-          "spec.awsSts.sessionNameClaim: no common claim has this name, and without it each call ends with 401; did you mean 'email'",
-          'spec.awsSts.roleMappings[1].matcher: tokens have claims.groups, not claims.gropus, without which the mapping is skipped; write claims.groups',
-          'spec.awsSts.roleMappings[2].matcher: tokens have claims.email, not claims.emal, without which the mapping is skipped; write claims.email',
+    'common claims, and claims of an own': {
+      value: signing({
+        roleClaim: 'roles',
+        sessionNameClaim: 'email',
+        roleMappings: [
+          { roleArn: role('admin'), claim: 'admin' },
+          { roleArn: role('staff'), matcher: 'claims.email.endsWith("@example.com")' },
+          { roleArn: role('team'), matcher: '"a" in claims.group || claims.givenname == "Ann"' },
+          {
+            roleArn: role('rule'),
+            matcher: 'claims.rules == "x" && claims["https://example.com/roles"] == "y"',
+          },
         ],
-      },
-    ],
+      }),
+    },
+    'the claims of identity providers': {
+      value: signing({
+        roleClaim: 'groups',
+        sessionNameClaim: 'email',
+        roleMappings: [
+          { roleArn: role('admin'), claim: 'admin' },
+          { roleArn: role('staff'), matcher: '"staff" in claims["groups"]' },
+          { roleArn: role('reader'), matcher: 'has(claims.email) && claims.email == "a@example.com"' },
+        ],
+      }),
+    },
+    'letters that are swapped': {
+      value: signing({
+        roleClaim: 'gruops',
+        sessionNameClaim: 'emial',
+        roleMappings: [
+          { roleArn: role('admin'), claim: 'admin' },
+          { roleArn: role('staff'), matcher: '"staff" in claims["gropus"]' },
+          { roleArn: role('reader'), matcher: 'has(claims.emal) && claims.emal == "a@example.com"' },
+        ],
+      }),
+      findings: [
+        "spec.awsSts.roleClaim: no common claim has this name, so no `claim` matches; did you mean 'groups'",
+        "spec.awsSts.sessionNameClaim: no common claim has this name, and without it each call ends with 401; did you mean 'email'",
+        'spec.awsSts.roleMappings[1].matcher: tokens have claims.groups, not claims.gropus, without which the mapping is skipped; write claims.groups',
+        'spec.awsSts.roleMappings[2].matcher: tokens have claims.email, not claims.emal, without which the mapping is skipped; write claims.email',
+      ],
+    },
   },
 })
 

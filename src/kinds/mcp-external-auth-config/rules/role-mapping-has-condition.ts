@@ -31,24 +31,18 @@ export const roleMappingHasCondition = defineRule({
       )
   },
   examples: {
-    valid: [
-      {
-        title: 'one mapping by claim, one by matcher',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('admin'), claim: 'admins' },
-            { roleArn: role('reader'), matcher: 'claims.email_verified == true' },
-          ],
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'a mapping with neither',
-        value: signing({ roleMappings: [{ roleArn: role('admin') }] }),
-        findings:
-          'spec.awsSts.roleMappings[0]: the operator refuses the configuration with this mapping; set `claim` or `matcher`',
-      },
-    ],
+    'one mapping by claim, one by matcher': {
+      value: signing({
+        roleMappings: [
+          { roleArn: role('admin'), claim: 'admins' },
+          { roleArn: role('reader'), matcher: 'claims.email_verified == true' },
+        ],
+      }),
+    },
+    'a mapping with neither': {
+      value: signing({ roleMappings: [{ roleArn: role('admin') }] }),
+      findings:
+        'spec.awsSts.roleMappings[0]: the operator refuses the configuration with this mapping; set `claim` or `matcher`',
+    },
   },
 })

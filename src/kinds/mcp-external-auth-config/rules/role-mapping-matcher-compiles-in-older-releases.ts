@@ -28,25 +28,19 @@ export const roleMappingMatcherCompilesInOlderReleases = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a loop variable with a name of its own',
-        value: signing({
-          roleMappings: [{ roleArn: role('admin'), matcher: 'claims.groups.exists(g, type(g) == string)' }],
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'a type behind a loop variable of the same name',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('admin'), matcher: 'claims.groups.exists(string, type(string) == .string)' },
-          ],
-        }),
-        findings:
-          'spec.awsSts.roleMappings[0].matcher: workloads of operator releases up to 0.58 do not start with it: 1:47: a loop variable hides the type string, give it another name',
-      },
-    ],
+    'a loop variable with a name of its own': {
+      value: signing({
+        roleMappings: [{ roleArn: role('admin'), matcher: 'claims.groups.exists(g, type(g) == string)' }],
+      }),
+    },
+    'a type behind a loop variable of the same name': {
+      value: signing({
+        roleMappings: [
+          { roleArn: role('admin'), matcher: 'claims.groups.exists(string, type(string) == .string)' },
+        ],
+      }),
+      findings:
+        'spec.awsSts.roleMappings[0].matcher: workloads of operator releases up to 0.58 do not start with it: 1:47: a loop variable hides the type string, give it another name',
+    },
   },
 })

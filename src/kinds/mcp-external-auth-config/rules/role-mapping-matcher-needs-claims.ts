@@ -41,77 +41,67 @@ export const roleMappingMatcherNeedsClaims = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a claim that must not be there, beside one that must',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('admin'), matcher: '!has(claims.act) && "admins" in claims.groups' },
-            {
-              roleArn: role('reader'),
-              matcher: 'has(claims.email) && claims.email.endsWith("@example.com")',
-            },
-          ],
-        }),
-      },
-      {
-        title: 'everyone but a few, said in so many words',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('editor'), matcher: '!has(claims.act)' },
-            { roleArn: role('reader'), matcher: '!(has(claims.groups) && "guests" in claims.groups)' },
-          ],
-        }),
-      },
-      {
-        title: 'everyone without a claim',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('editor'), matcher: 'has(claims.act) == false' },
-            { roleArn: role('reader'), matcher: '!has(claims.blocked) || claims.blocked == false' },
-          ],
-        }),
-      },
-      {
-        title: 'the role that everyone else gets anyway',
-        value: signing({
-          fallbackRoleArn: role('reader'),
-          roleMappings: [
-            { roleArn: role('reader'), matcher: '!has(claims.act) || claims.act.sub == "gateway"' },
-          ],
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'a test for those who have the claim',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('admin'), matcher: '!has(claims.act) || claims.act.sub == "gateway"' },
-            { roleArn: role('editor'), matcher: 'has(claims.tenant) ? claims.tenant == "core" : true' },
-          ],
-        }),
-        findings: [
-          'spec.awsSts.roleMappings[0].matcher: is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
-          'spec.awsSts.roleMappings[1].matcher: is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
+    'a claim that must not be there, beside one that must': {
+      value: signing({
+        roleMappings: [
+          { roleArn: role('admin'), matcher: '!has(claims.act) && "admins" in claims.groups' },
+          {
+            roleArn: role('reader'),
+            matcher: 'has(claims.email) && claims.email.endsWith("@example.com")',
+          },
         ],
-      },
-      {
-        title: 'the same, compared with false',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('admin'), matcher: 'has(claims.act) == false || claims.act.sub == "gateway"' },
-            {
-              roleArn: role('editor'),
-              matcher: '("tenant" in claims) == false || claims.tenant == "core"',
-            },
-          ],
-        }),
-        findings: [
-          'spec.awsSts.roleMappings[0].matcher: is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
-          'spec.awsSts.roleMappings[1].matcher: is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
+      }),
+    },
+    'everyone but a few, said in so many words': {
+      value: signing({
+        roleMappings: [
+          { roleArn: role('editor'), matcher: '!has(claims.act)' },
+          { roleArn: role('reader'), matcher: '!(has(claims.groups) && "guests" in claims.groups)' },
         ],
-      },
-    ],
+      }),
+    },
+    'everyone without a claim': {
+      value: signing({
+        roleMappings: [
+          { roleArn: role('editor'), matcher: 'has(claims.act) == false' },
+          { roleArn: role('reader'), matcher: '!has(claims.blocked) || claims.blocked == false' },
+        ],
+      }),
+    },
+    'the role that everyone else gets anyway': {
+      value: signing({
+        fallbackRoleArn: role('reader'),
+        roleMappings: [
+          { roleArn: role('reader'), matcher: '!has(claims.act) || claims.act.sub == "gateway"' },
+        ],
+      }),
+    },
+    'a test for those who have the claim': {
+      value: signing({
+        roleMappings: [
+          { roleArn: role('admin'), matcher: '!has(claims.act) || claims.act.sub == "gateway"' },
+          { roleArn: role('editor'), matcher: 'has(claims.tenant) ? claims.tenant == "core" : true' },
+        ],
+      }),
+      findings: [
+        'spec.awsSts.roleMappings[0].matcher: is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
+        'spec.awsSts.roleMappings[1].matcher: is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
+      ],
+    },
+    'the same, compared with false': {
+      value: signing({
+        roleMappings: [
+          { roleArn: role('admin'), matcher: 'has(claims.act) == false || claims.act.sub == "gateway"' },
+          {
+            roleArn: role('editor'),
+            matcher: '("tenant" in claims) == false || claims.tenant == "core"',
+          },
+        ],
+      }),
+      findings: [
+        'spec.awsSts.roleMappings[0].matcher: is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
+        'spec.awsSts.roleMappings[1].matcher: is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
+      ],
+    },
   },
 })

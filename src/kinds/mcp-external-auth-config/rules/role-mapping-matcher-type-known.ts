@@ -28,19 +28,13 @@ export const roleMappingMatcherTypeKnown = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a claim that is compared',
-        value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'claims.is_admin == true' }] }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'the bare claim',
-        value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'claims.is_admin' }] }),
-        findings:
-          "spec.awsSts.roleMappings[0].matcher: must be a bool, and its type is known only at run time, where any other type never matches; write a comparison, such as '… == true'",
-      },
-    ],
+    'a claim that is compared': {
+      value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'claims.is_admin == true' }] }),
+    },
+    'the bare claim': {
+      value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'claims.is_admin' }] }),
+      findings:
+        "spec.awsSts.roleMappings[0].matcher: must be a bool, and its type is known only at run time, where any other type never matches; write a comparison, such as '… == true'",
+    },
   },
 })

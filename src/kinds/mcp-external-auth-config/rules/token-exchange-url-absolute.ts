@@ -22,20 +22,16 @@ export const tokenExchangeUrlAbsolute = defineRule({
     )
   },
   examples: {
-    valid: [{ title: 'a URL', value: exchanging({ tokenUrl: 'https://idp.example.com/token' }) }],
-    invalid: [
-      {
-        title: 'no scheme',
-        value: exchanging({ tokenUrl: 'idp.example.com/token' }),
-        findings:
-          "spec.tokenExchange.tokenUrl: must be an https URL with a host, such as 'https://idp.example.com/token', or every exchange fails",
-      },
-      {
-        title: 'no host',
-        value: exchanging({ tokenUrl: 'https:///token' }),
-        findings:
-          "spec.tokenExchange.tokenUrl: must be an https URL with a host, such as 'https://idp.example.com/token', or every exchange fails",
-      },
-    ],
+    'a URL': { value: exchanging({ tokenUrl: 'https://idp.example.com/token' }) },
+    'no scheme': {
+      value: exchanging({ tokenUrl: 'idp.example.com/token' }),
+      findings:
+        "spec.tokenExchange.tokenUrl: must be an https URL with a host, such as 'https://idp.example.com/token', or every exchange fails",
+    },
+    'no host': {
+      value: exchanging({ tokenUrl: 'https:///token' }),
+      findings:
+        "spec.tokenExchange.tokenUrl: must be an https URL with a host, such as 'https://idp.example.com/token', or every exchange fails",
+    },
   },
 })

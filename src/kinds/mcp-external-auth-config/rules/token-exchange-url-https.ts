@@ -19,16 +19,11 @@ export const tokenExchangeUrlHttps = defineRule({
     yield advice(path.spec.tokenExchange.tokenUrl, "sends tokens in the clear; use 'https://'")
   },
   examples: {
-    valid: [
-      { title: 'https', value: exchanging({ tokenUrl: 'https://idp.example.com/token' }) },
-      { title: 'a proxy in the same pod', value: exchanging({ tokenUrl: 'http://localhost:8080/token' }) },
-    ],
-    invalid: [
-      {
-        title: 'http to another host',
-        value: exchanging({ tokenUrl: 'http://idp.example.com/token' }),
-        findings: "spec.tokenExchange.tokenUrl: sends tokens in the clear; use 'https://'",
-      },
-    ],
+    https: { value: exchanging({ tokenUrl: 'https://idp.example.com/token' }) },
+    'a proxy in the same pod': { value: exchanging({ tokenUrl: 'http://localhost:8080/token' }) },
+    'http to another host': {
+      value: exchanging({ tokenUrl: 'http://idp.example.com/token' }),
+      findings: "spec.tokenExchange.tokenUrl: sends tokens in the clear; use 'https://'",
+    },
   },
 })

@@ -45,26 +45,19 @@ export const upstreamProviderSingleForWorkloads = defineRule({
     yield relatedTo(counted, referenceEnds(holders, self, cluster), () => [['single provider', self.name]])
   },
   examples: {
-    valid: [
-      {
-        title: 'two providers, and only a VirtualMCPServer refers to it',
-        value: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta', 'github') } },
-        others: [gateway('tools', { outgoingAuth: inline({ jira: 'example' }) })],
-      },
-      {
-        title: 'one provider',
-        value: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta') } },
-        others: [backend('jira', 'example')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'a second provider',
-        value: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta', 'github') } },
-        others: [backend('jira', 'example'), backend('wiki', 'example', 'MCPRemoteProxy')],
-        findings:
-          'spec.embeddedAuthServer.upstreamProviders: Too many: 2: must have at most 1 item while it is referred to by MCPRemoteProxy "wiki" and MCPServer "jira"',
-      },
-    ],
+    'two providers, and only a VirtualMCPServer refers to it': {
+      value: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta', 'github') } },
+      others: [gateway('tools', { outgoingAuth: inline({ jira: 'example' }) })],
+    },
+    'one provider': {
+      value: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta') } },
+      others: [backend('jira', 'example')],
+    },
+    'a second provider': {
+      value: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta', 'github') } },
+      others: [backend('jira', 'example'), backend('wiki', 'example', 'MCPRemoteProxy')],
+      findings:
+        'spec.embeddedAuthServer.upstreamProviders: Too many: 2: must have at most 1 item while it is referred to by MCPRemoteProxy "wiki" and MCPServer "jira"',
+    },
   },
 })

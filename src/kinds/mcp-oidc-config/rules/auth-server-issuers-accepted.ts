@@ -56,42 +56,35 @@ export const authServerIssuersAccepted = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the same issuer',
-        value: issuing('https://auth.example.com'),
-        others: [
-          gateway('tools', {
-            authServerConfig: authServer('okta'),
-            incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
-          }),
-        ],
-      },
-    ],
-    invalid: [
-      {
-        title: 'another issuer',
-        value: issuing('https://login.example.com'),
-        others: [
-          gateway('tools', {
-            authServerConfig: authServer('okta'),
-            incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
-          }),
-        ],
-        findings:
-          'spec.inline.issuer: every token that VirtualMCPServer "tools" issues is refused, as its issuer is "https://auth.example.com"; write that issuer, or change authServerConfig.issuer too',
-      },
-      {
-        title: 'tokens of the cluster',
-        value: { spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} } },
-        others: [
-          gateway('tools', {
-            authServerConfig: authServer('okta'),
-            incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
-          }),
-        ],
-        findings: `spec.type: every token that VirtualMCPServer "tools" issues is refused; write 'inline', and its authServerConfig.issuer in spec.inline.issuer`,
-      },
-    ],
+    'the same issuer': {
+      value: issuing('https://auth.example.com'),
+      others: [
+        gateway('tools', {
+          authServerConfig: authServer('okta'),
+          incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
+        }),
+      ],
+    },
+    'another issuer': {
+      value: issuing('https://login.example.com'),
+      others: [
+        gateway('tools', {
+          authServerConfig: authServer('okta'),
+          incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
+        }),
+      ],
+      findings:
+        'spec.inline.issuer: every token that VirtualMCPServer "tools" issues is refused, as its issuer is "https://auth.example.com"; write that issuer, or change authServerConfig.issuer too',
+    },
+    'tokens of the cluster': {
+      value: { spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} } },
+      others: [
+        gateway('tools', {
+          authServerConfig: authServer('okta'),
+          incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
+        }),
+      ],
+      findings: `spec.type: every token that VirtualMCPServer "tools" issues is refused; write 'inline', and its authServerConfig.issuer in spec.inline.issuer`,
+    },
   },
 })

@@ -45,31 +45,24 @@ export const oidcConfigCaBundleConfigured = defineRule({
       )
   },
   examples: {
-    valid: [
-      {
-        title: 'a ConfigMap',
-        value: issuing('https://idp.example.com', {
-          caBundleRef: { configMapRef: { name: 'corporate-ca', key: 'ca.crt' } },
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'no ConfigMap',
-        value: issuing('https://idp.example.com', { caBundleRef: {} }),
-        findings:
-          'spec.inline.caBundleRef.configMapRef: Required value: must name a ConfigMap, or the workloads that use this configuration do not start',
-      },
-      {
-        title: 'a long name',
-        value: issuing('https://idp.example.com', {
-          caBundleRef: {
-            configMapRef: { name: 'certificates-of-the-authorities-of-the-corporation', key: 'ca.crt' },
-          },
-        }),
-        findings:
-          'spec.inline.caBundleRef.configMapRef.name: Too long: may not be more than 48 characters, or the workloads that use this configuration do not start: the operator names a volume after the ConfigMap',
-      },
-    ],
+    'a ConfigMap': {
+      value: issuing('https://idp.example.com', {
+        caBundleRef: { configMapRef: { name: 'corporate-ca', key: 'ca.crt' } },
+      }),
+    },
+    'no ConfigMap': {
+      value: issuing('https://idp.example.com', { caBundleRef: {} }),
+      findings:
+        'spec.inline.caBundleRef.configMapRef: Required value: must name a ConfigMap, or the workloads that use this configuration do not start',
+    },
+    'a long name': {
+      value: issuing('https://idp.example.com', {
+        caBundleRef: {
+          configMapRef: { name: 'certificates-of-the-authorities-of-the-corporation', key: 'ca.crt' },
+        },
+      }),
+      findings:
+        'spec.inline.caBundleRef.configMapRef.name: Too long: may not be more than 48 characters, or the workloads that use this configuration do not start: the operator names a volume after the ConfigMap',
+    },
   },
 })

@@ -36,36 +36,29 @@ export const oidcConfigChangeMeant = defineRule({
     yield* changesFor(consumers, type, [issuer], ends, EFFECT)
   },
   examples: {
-    valid: [
-      {
-        title: 'nobody uses it',
-        value: issuing('https://login.example.com'),
-        old: issuing('https://auth.example.com'),
-      },
-    ],
-    invalid: [
-      {
-        title: 'another type',
-        value: { spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} } },
-        old: issuing('https://auth.example.com'),
-        others: [
-          gateway('tools', {
-            incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
-          }),
-        ],
-        findings: `spec.type: changes from "inline" for VirtualMCPServer "tools"${EFFECT}`,
-      },
-      {
-        title: 'another issuer',
-        value: issuing('https://login.example.com'),
-        old: issuing('https://auth.example.com'),
-        others: [
-          gateway('tools', {
-            incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
-          }),
-        ],
-        findings: `spec.inline.issuer: changes from "https://auth.example.com" for VirtualMCPServer "tools"${EFFECT}`,
-      },
-    ],
+    'nobody uses it': {
+      value: issuing('https://login.example.com'),
+      old: issuing('https://auth.example.com'),
+    },
+    'another type': {
+      value: { spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} } },
+      old: issuing('https://auth.example.com'),
+      others: [
+        gateway('tools', {
+          incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
+        }),
+      ],
+      findings: `spec.type: changes from "inline" for VirtualMCPServer "tools"${EFFECT}`,
+    },
+    'another issuer': {
+      value: issuing('https://login.example.com'),
+      old: issuing('https://auth.example.com'),
+      others: [
+        gateway('tools', {
+          incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
+        }),
+      ],
+      findings: `spec.inline.issuer: changes from "https://auth.example.com" for VirtualMCPServer "tools"${EFFECT}`,
+    },
   },
 })

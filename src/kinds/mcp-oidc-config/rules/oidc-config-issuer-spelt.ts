@@ -24,25 +24,19 @@ export const oidcConfigIssuerSpelt = defineRule({
       yield advice(path.spec.inline.issuer, issuerDetail(meant, 'every token is refused'))
   },
   examples: {
-    valid: [
-      { title: 'Okta', value: issuing('https://example.okta.com/oauth2/default') },
-      { title: 'Auth0, whose issuer has one', value: issuing('https://example.eu.auth0.com/') },
-      { title: 'a provider that is not known', value: issuing('https://idp.example.com/') },
-      { title: 'Okta, of an organisation', value: issuing('https://example.okta.com') },
-    ],
-    invalid: [
-      {
-        title: 'Okta with a slash',
-        value: issuing('https://example.okta.com/'),
-        findings:
-          "spec.inline.issuer: Okta writes its issuer without a slash at the end, so every token is refused; write 'https://example.okta.com'",
-      },
-      {
-        title: 'Entra ID, version 1, without one',
-        value: issuing('https://sts.windows.net/3aa4a235'),
-        findings:
-          "spec.inline.issuer: Entra ID writes its issuer with a slash at the end, so every token is refused; write 'https://sts.windows.net/3aa4a235/'",
-      },
-    ],
+    Okta: { value: issuing('https://example.okta.com/oauth2/default') },
+    'Auth0, whose issuer has one': { value: issuing('https://example.eu.auth0.com/') },
+    'a provider that is not known': { value: issuing('https://idp.example.com/') },
+    'Okta, of an organisation': { value: issuing('https://example.okta.com') },
+    'Okta with a slash': {
+      value: issuing('https://example.okta.com/'),
+      findings:
+        "spec.inline.issuer: Okta writes its issuer without a slash at the end, so every token is refused; write 'https://example.okta.com'",
+    },
+    'Entra ID, version 1, without one': {
+      value: issuing('https://sts.windows.net/3aa4a235'),
+      findings:
+        "spec.inline.issuer: Entra ID writes its issuer with a slash at the end, so every token is refused; write 'https://sts.windows.net/3aa4a235/'",
+    },
   },
 })

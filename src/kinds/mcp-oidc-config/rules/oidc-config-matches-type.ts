@@ -20,32 +20,25 @@ export const oidcConfigMatchesType = defineRule({
   check: ({ spec }, { path }) => settingsOfType(spec, OIDC_TYPES, OIDC_TYPES, path),
   policy: settingsOfTypePolicy(OIDC_TYPES, OIDC_TYPES),
   examples: {
-    valid: [
-      { title: 'an issuer', value: issuing('https://idp.example.com') },
-      {
-        title: 'tokens of the cluster',
-        value: { spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} } },
-      },
-    ],
-    invalid: [
-      {
-        title: 'no settings',
-        value: { spec: { type: 'kubernetesServiceAccount' } },
-        findings:
-          "spec.kubernetesServiceAccount: Required value: must be set when `type` is 'kubernetesServiceAccount'",
-      },
-      {
-        title: 'settings of both types',
-        value: {
-          spec: {
-            type: 'inline',
-            inline: { issuer: 'https://idp.example.com' },
-            kubernetesServiceAccount: {},
-          },
+    'an issuer': { value: issuing('https://idp.example.com') },
+    'tokens of the cluster': {
+      value: { spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} } },
+    },
+    'no settings': {
+      value: { spec: { type: 'kubernetesServiceAccount' } },
+      findings:
+        "spec.kubernetesServiceAccount: Required value: must be set when `type` is 'kubernetesServiceAccount'",
+    },
+    'settings of both types': {
+      value: {
+        spec: {
+          type: 'inline',
+          inline: { issuer: 'https://idp.example.com' },
+          kubernetesServiceAccount: {},
         },
-        findings:
-          "spec.kubernetesServiceAccount: Forbidden: may only be set when `type` is 'kubernetesServiceAccount', not 'inline'",
       },
-    ],
+      findings:
+        "spec.kubernetesServiceAccount: Forbidden: may only be set when `type` is 'kubernetesServiceAccount', not 'inline'",
+    },
   },
 })

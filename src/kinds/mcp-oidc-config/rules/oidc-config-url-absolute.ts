@@ -23,22 +23,16 @@ export const oidcConfigUrlAbsolute = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'a URL', value: issuing('https://idp.example.com/realms/prod') },
-      {
-        title: 'a URL of the keys',
-        value: issuing('https://idp.example.com', { jwksUrl: 'https://keys.example.com:8443/jwks' }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'no scheme',
-        value: issuing('idp.example.com', { jwksUrl: '/jwks' }),
-        findings: [
-          "spec.inline.issuer: must be an absolute URL with a host, such as 'https://idp.example.com', or no token can be validated",
-          "spec.inline.jwksUrl: must be an absolute URL with a host, such as 'https://idp.example.com', or no token can be validated",
-        ],
-      },
-    ],
+    'a URL': { value: issuing('https://idp.example.com/realms/prod') },
+    'a URL of the keys': {
+      value: issuing('https://idp.example.com', { jwksUrl: 'https://keys.example.com:8443/jwks' }),
+    },
+    'no scheme': {
+      value: issuing('idp.example.com', { jwksUrl: '/jwks' }),
+      findings: [
+        "spec.inline.issuer: must be an absolute URL with a host, such as 'https://idp.example.com', or no token can be validated",
+        "spec.inline.jwksUrl: must be an absolute URL with a host, such as 'https://idp.example.com', or no token can be validated",
+      ],
+    },
   },
 })

@@ -37,23 +37,17 @@ export const authServerIncomingAuthOidc = defineRule({
     )
   },
   examples: {
-    valid: [
-      { title: 'OIDC', value: server({ authServerConfig: embedded }) },
-      { title: 'no embedded server', value: server({ incomingAuth: { type: 'anonymous' } }) },
-    ],
-    invalid: [
-      {
-        title: 'no authentication',
-        value: server({ authServerConfig: embedded, incomingAuth: { type: 'anonymous' } }),
-        findings:
-          "spec.authServerConfig: issues tokens that `incomingAuth` does not check, so the VirtualMCPServer stays Failed; set `incomingAuth.type` to 'oidc' with the same issuer",
-      },
-      {
-        title: 'nothing about clients',
-        value: { spec: { groupRef: { name: 'tools' }, authServerConfig: embedded } },
-        findings:
-          "spec.authServerConfig: issues tokens that `incomingAuth` does not check, so the VirtualMCPServer stays Failed; set `incomingAuth.type` to 'oidc' with the same issuer",
-      },
-    ],
+    OIDC: { value: server({ authServerConfig: embedded }) },
+    'no embedded server': { value: server({ incomingAuth: { type: 'anonymous' } }) },
+    'no authentication': {
+      value: server({ authServerConfig: embedded, incomingAuth: { type: 'anonymous' } }),
+      findings:
+        "spec.authServerConfig: issues tokens that `incomingAuth` does not check, so the VirtualMCPServer stays Failed; set `incomingAuth.type` to 'oidc' with the same issuer",
+    },
+    'nothing about clients': {
+      value: { spec: { groupRef: { name: 'tools' }, authServerConfig: embedded } },
+      findings:
+        "spec.authServerConfig: issues tokens that `incomingAuth` does not check, so the VirtualMCPServer stays Failed; set `incomingAuth.type` to 'oidc' with the same issuer",
+    },
   },
 })

@@ -57,46 +57,37 @@ export const authServerTokensAccepted = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the same issuer',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [oidcConfig('corporate')],
-      },
-      {
-        title: 'no embedded authorization server: tokens come from elsewhere',
-        value: gatewayOf(),
-        others: [oidcConfig('corporate', 'https://okta.example.com')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'another issuer',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [oidcConfig('corporate', 'https://okta.example.com')],
-        findings:
-          'spec.authServerConfig.issuer: Invalid value: "https://auth.example.com": must equal the issuer of MCPOIDCConfig "corporate", "https://okta.example.com"',
-      },
-      {
-        title: 'the same issuer with a slash',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [oidcConfig('corporate', 'https://auth.example.com/')],
-        findings:
-          'spec.authServerConfig.issuer: Invalid value: "https://auth.example.com": must equal the issuer of MCPOIDCConfig "corporate", "https://auth.example.com/", which differs by the slash at its end',
-      },
-      {
-        title: 'tokens of the cluster',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [
-          {
-            kind: 'MCPOIDCConfig',
-            metadata: { name: 'corporate' },
-            spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} },
-          },
-        ],
-        findings:
-          'spec.incomingAuth.oidcConfigRef.name: Invalid value: "corporate": MCPOIDCConfig "corporate" accepts only tokens of the cluster (type kubernetesServiceAccount), and none of authServerConfig; name one of type inline with the same issuer',
-      },
-    ],
+    'the same issuer': {
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [oidcConfig('corporate')],
+    },
+    'no embedded authorization server: tokens come from elsewhere': {
+      value: gatewayOf(),
+      others: [oidcConfig('corporate', 'https://okta.example.com')],
+    },
+    'another issuer': {
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [oidcConfig('corporate', 'https://okta.example.com')],
+      findings:
+        'spec.authServerConfig.issuer: Invalid value: "https://auth.example.com": must equal the issuer of MCPOIDCConfig "corporate", "https://okta.example.com"',
+    },
+    'the same issuer with a slash': {
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [oidcConfig('corporate', 'https://auth.example.com/')],
+      findings:
+        'spec.authServerConfig.issuer: Invalid value: "https://auth.example.com": must equal the issuer of MCPOIDCConfig "corporate", "https://auth.example.com/", which differs by the slash at its end',
+    },
+    'tokens of the cluster': {
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [
+        {
+          kind: 'MCPOIDCConfig',
+          metadata: { name: 'corporate' },
+          spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} },
+        },
+      ],
+      findings:
+        'spec.incomingAuth.oidcConfigRef.name: Invalid value: "corporate": MCPOIDCConfig "corporate" accepts only tokens of the cluster (type kubernetesServiceAccount), and none of authServerConfig; name one of type inline with the same issuer',
+    },
   },
 })

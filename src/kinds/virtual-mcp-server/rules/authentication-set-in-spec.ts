@@ -29,24 +29,19 @@ export const authenticationSetInSpec = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'in spec', value: server({ outgoingAuth: { source: 'discovered' } }) },
-      { title: 'other settings', value: server({ config: { passthroughHeaders: ['X-Request-Id'] } }) },
-    ],
-    invalid: [
-      {
-        title: 'in spec.config, as the file of the vmcp command has it',
-        value: server({
-          config: {
-            outgoingAuth: {
-              source: 'inline',
-              backends: { jira: { type: 'header_injection' } },
-            },
+    'in spec': { value: server({ outgoingAuth: { source: 'discovered' } }) },
+    'other settings': { value: server({ config: { passthroughHeaders: ['X-Request-Id'] } }) },
+    'in spec.config, as the file of the vmcp command has it': {
+      value: server({
+        config: {
+          outgoingAuth: {
+            source: 'inline',
+            backends: { jira: { type: 'header_injection' } },
           },
-        }),
-        findings:
-          'spec.config.outgoingAuth: has no effect: the operator reads `spec.outgoingAuth` only; move it there',
-      },
-    ],
+        },
+      }),
+      findings:
+        'spec.config.outgoingAuth: has no effect: the operator reads `spec.outgoingAuth` only; move it there',
+    },
   },
 })

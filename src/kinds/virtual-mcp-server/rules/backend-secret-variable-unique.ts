@@ -67,27 +67,20 @@ export const backendSecretVariableUnique = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'other names',
-        value: gatewayOf({ outgoingAuth: inline({ jira: 'jira-api', wiki: 'jira-web' }) }),
-        others: [headerConfig('jira-api'), headerConfig('jira-web')],
-      },
-      {
-        title: 'one Secret for both',
-        value: gatewayOf({ outgoingAuth: inline({ jira: 'jira-api', wiki: 'jira.api' }) }),
-        others: [keyOf('jira-api'), keyOf('jira.api')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'names that differ by a dot',
-        value: gatewayOf({ outgoingAuth: inline({ jira: 'jira-api', wiki: 'jira.api' }) }),
-        others: [headerConfig('jira-api'), headerConfig('jira.api')],
-        findings:
-          'spec.outgoingAuth.backends[wiki].externalAuthConfigRef.name: rename MCPExternalAuthConfig "jira.api": it has the environment variable of "jira-api" in vMCP, where - and . are alike, so the Secret of one is sent for both',
-      },
-    ],
+    'other names': {
+      value: gatewayOf({ outgoingAuth: inline({ jira: 'jira-api', wiki: 'jira-web' }) }),
+      others: [headerConfig('jira-api'), headerConfig('jira-web')],
+    },
+    'one Secret for both': {
+      value: gatewayOf({ outgoingAuth: inline({ jira: 'jira-api', wiki: 'jira.api' }) }),
+      others: [keyOf('jira-api'), keyOf('jira.api')],
+    },
+    'names that differ by a dot': {
+      value: gatewayOf({ outgoingAuth: inline({ jira: 'jira-api', wiki: 'jira.api' }) }),
+      others: [headerConfig('jira-api'), headerConfig('jira.api')],
+      findings:
+        'spec.outgoingAuth.backends[wiki].externalAuthConfigRef.name: rename MCPExternalAuthConfig "jira.api": it has the environment variable of "jira-api" in vMCP, where - and . are alike, so the Secret of one is sent for both',
+    },
   },
 })
 

@@ -39,21 +39,13 @@ export const delegateClientScopesAdvertised = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a scope by default',
-        value: server({ authServerConfig: { ...embedded, delegateClients: [agent] } }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'a scope that nothing advertises',
-        value: server({
-          authServerConfig: { ...embedded, delegateClients: [{ ...agent, scopes: ['openid', 'tools'] }] },
-        }),
-        findings:
-          'spec.authServerConfig.delegateClients[0].scopes[1]: Invalid value: "tools": is not advertised, so the operator refuses the configuration; add it to `incomingAuth.oidcConfigRef.scopes`',
-      },
-    ],
+    'a scope by default': { value: server({ authServerConfig: { ...embedded, delegateClients: [agent] } }) },
+    'a scope that nothing advertises': {
+      value: server({
+        authServerConfig: { ...embedded, delegateClients: [{ ...agent, scopes: ['openid', 'tools'] }] },
+      }),
+      findings:
+        'spec.authServerConfig.delegateClients[0].scopes[1]: Invalid value: "tools": is not advertised, so the operator refuses the configuration; add it to `incomingAuth.oidcConfigRef.scopes`',
+    },
   },
 })

@@ -39,18 +39,13 @@ export const groupHasBackends = defineRule({
     )
   },
   examples: {
-    valid: [
-      { title: 'a member', value: gatewayOf(), others: [group(), backend('jira')] },
-      { title: 'members that came before their MCPGroup', value: gatewayOf(), others: [backend('jira')] },
-    ],
-    invalid: [
-      {
-        title: 'an empty group',
-        value: gatewayOf(),
-        others: [group()],
-        findings:
-          'spec.groupRef.name: no backend in namespace \'default\' has "tools" as its `groupRef` yet, so no tool is offered',
-      },
-    ],
+    'a member': { value: gatewayOf(), others: [group(), backend('jira')] },
+    'members that came before their MCPGroup': { value: gatewayOf(), others: [backend('jira')] },
+    'an empty group': {
+      value: gatewayOf(),
+      others: [group()],
+      findings:
+        'spec.groupRef.name: no backend in namespace \'default\' has "tools" as its `groupRef` yet, so no tool is offered',
+    },
   },
 })

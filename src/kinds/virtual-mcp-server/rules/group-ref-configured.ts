@@ -25,19 +25,15 @@ export const groupRefConfigured = defineRule({
     yield advice(path.spec.groupRef, detail)
   },
   examples: {
-    valid: [{ title: 'a group', value: server({}) }],
-    invalid: [
-      {
-        title: 'no group',
-        value: { spec: { incomingAuth: oidc } },
-        findings: 'spec.groupRef: no backends are fronted; name the MCPGroup that holds them',
-      },
-      {
-        title: 'a group where older releases had it',
-        value: { spec: { incomingAuth: oidc, config: { groupRef: 'tools' } } as object },
-        findings:
-          'spec.groupRef: `spec.config.groupRef` is of older releases and not read; write `groupRef: {name: "tools"}` at spec',
-      },
-    ],
+    'a group': { value: server({}) },
+    'no group': {
+      value: { spec: { incomingAuth: oidc } },
+      findings: 'spec.groupRef: no backends are fronted; name the MCPGroup that holds them',
+    },
+    'a group where older releases had it': {
+      value: { spec: { incomingAuth: oidc, config: { groupRef: 'tools' } } as object },
+      findings:
+        'spec.groupRef: `spec.config.groupRef` is of older releases and not read; write `groupRef: {name: "tools"}` at spec',
+    },
   },
 })

@@ -58,40 +58,31 @@ export const incomingAuthAudienceConfigured = defineRule({
         given.exists(audience, audience != '') && given.all(audience, audience == given[0]))`,
   },
   examples: {
-    valid: [
-      { title: 'in the reference', value: incoming(oidc) },
-      {
-        title: 'beside the reference, where the specification has it and releases refuse it',
-        value: incoming({ type: 'oidc', oidcConfigRef: { name: 'corporate' }, audience: 'tools' }),
-      },
-      { title: 'the same in both', value: incoming({ ...oidc, audience: 'tools' }) },
-      { title: 'no reference, no audience', value: incoming({ type: 'anonymous' }) },
-    ],
-    invalid: [
-      {
-        title: 'no audience',
-        value: incoming({ type: 'oidc', oidcConfigRef: { name: 'corporate' } }),
-        findings:
-          'spec.incomingAuth.audience: Required value: set `oidcConfigRef.audience`, which every release reads, to the expected audience',
-      },
-      {
-        title: 'an empty audience, which is none, whatever the type',
-        value: incoming({ type: 'anonymous', oidcConfigRef: { name: 'corporate' }, audience: '' }),
-        findings:
-          'spec.incomingAuth.audience: Required value: set `oidcConfigRef.audience`, which every release reads, to the expected audience',
-      },
-      {
-        title: 'two that differ',
-        value: incoming({ ...oidc, audience: 'other' }),
-        findings:
-          'spec.incomingAuth.audience: Invalid value: "other": must equal `oidcConfigRef.audience`, the one that releases read; remove this',
-      },
-      {
-        title: 'one that is empty and one that is not',
-        value: incoming({ ...oidc, audience: '' }),
-        findings:
-          'spec.incomingAuth.audience: Invalid value: "": must equal `oidcConfigRef.audience`, the one that releases read; remove this',
-      },
-    ],
+    'in the reference': { value: incoming(oidc) },
+    'beside the reference, where the specification has it and releases refuse it': {
+      value: incoming({ type: 'oidc', oidcConfigRef: { name: 'corporate' }, audience: 'tools' }),
+    },
+    'the same in both': { value: incoming({ ...oidc, audience: 'tools' }) },
+    'no reference, no audience': { value: incoming({ type: 'anonymous' }) },
+    'no audience': {
+      value: incoming({ type: 'oidc', oidcConfigRef: { name: 'corporate' } }),
+      findings:
+        'spec.incomingAuth.audience: Required value: set `oidcConfigRef.audience`, which every release reads, to the expected audience',
+    },
+    'an empty audience, which is none, whatever the type': {
+      value: incoming({ type: 'anonymous', oidcConfigRef: { name: 'corporate' }, audience: '' }),
+      findings:
+        'spec.incomingAuth.audience: Required value: set `oidcConfigRef.audience`, which every release reads, to the expected audience',
+    },
+    'two that differ': {
+      value: incoming({ ...oidc, audience: 'other' }),
+      findings:
+        'spec.incomingAuth.audience: Invalid value: "other": must equal `oidcConfigRef.audience`, the one that releases read; remove this',
+    },
+    'one that is empty and one that is not': {
+      value: incoming({ ...oidc, audience: '' }),
+      findings:
+        'spec.incomingAuth.audience: Invalid value: "": must equal `oidcConfigRef.audience`, the one that releases read; remove this',
+    },
   },
 })

@@ -22,13 +22,10 @@ export const incomingAuthAuthenticates = defineRule({
     )
   },
   examples: {
-    valid: [{ title: 'OIDC', value: incoming(oidc) }],
-    invalid: [
-      {
-        title: 'no authentication',
-        value: incoming({ type: 'anonymous' }),
-        findings: "spec.incomingAuth.type: 'anonymous' disables all access control; use 'oidc' in production",
-      },
-    ],
+    OIDC: { value: incoming(oidc) },
+    'no authentication': {
+      value: incoming({ type: 'anonymous' }),
+      findings: "spec.incomingAuth.type: 'anonymous' disables all access control; use 'oidc' in production",
+    },
   },
 })

@@ -22,14 +22,11 @@ export const incomingAuthConfigured = defineRule({
     )
   },
   examples: {
-    valid: [{ title: 'OIDC', value: incoming(oidc) }],
-    invalid: [
-      {
-        title: 'no incoming authentication',
-        value: { spec: { groupRef: { name: 'tools' } } },
-        findings:
-          "spec.incomingAuth: without it the operator release decides whether everyone may call the backends; set it, with `type` 'oidc'",
-      },
-    ],
+    OIDC: { value: incoming(oidc) },
+    'no incoming authentication': {
+      value: { spec: { groupRef: { name: 'tools' } } },
+      findings:
+        "spec.incomingAuth: without it the operator release decides whether everyone may call the backends; set it, with `type` 'oidc'",
+    },
   },
 })

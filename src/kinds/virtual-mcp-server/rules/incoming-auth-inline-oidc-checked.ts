@@ -23,14 +23,11 @@ export const incomingAuthInlineOidcChecked = defineRule({
     )
   },
   examples: {
-    valid: [{ title: 'a shared configuration', value: incoming(oidc) }],
-    invalid: [
-      {
-        title: 'an inline configuration',
-        value: incoming({ type: 'oidc', oidcConfig: { type: 'inline' } }),
-        findings:
-          'spec.incomingAuth.oidcConfig: is of older releases, and nothing here checks it: without an audience tokens for other services pass; add one, or move it to an MCPOIDCConfig and set `oidcConfigRef`',
-      },
-    ],
+    'a shared configuration': { value: incoming(oidc) },
+    'an inline configuration': {
+      value: incoming({ type: 'oidc', oidcConfig: { type: 'inline' } }),
+      findings:
+        'spec.incomingAuth.oidcConfig: is of older releases, and nothing here checks it: without an audience tokens for other services pass; add one, or move it to an MCPOIDCConfig and set `oidcConfigRef`',
+    },
   },
 })

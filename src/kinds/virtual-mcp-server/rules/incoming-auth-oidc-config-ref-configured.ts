@@ -32,20 +32,14 @@ export const incomingAuthOidcConfigRefConfigured = defineRule({
       self.spec.incomingAuth.?oidcConfig.orValue(null) != null`,
   },
   examples: {
-    valid: [
-      { title: 'a shared configuration', value: incoming(oidc) },
-      {
-        title: 'an inline configuration of an older release',
-        value: incoming({ type: 'oidc', oidcConfig: { type: 'inline' } }),
-      },
-      { title: 'no authentication', value: incoming({ type: 'anonymous' }) },
-    ],
-    invalid: [
-      {
-        title: 'no configuration',
-        value: incoming({ type: 'oidc' }),
-        findings: "spec.incomingAuth.oidcConfigRef: Required value: must be set when `type` is 'oidc'",
-      },
-    ],
+    'a shared configuration': { value: incoming(oidc) },
+    'an inline configuration of an older release': {
+      value: incoming({ type: 'oidc', oidcConfig: { type: 'inline' } }),
+    },
+    'no authentication': { value: incoming({ type: 'anonymous' }) },
+    'no configuration': {
+      value: incoming({ type: 'oidc' }),
+      findings: "spec.incomingAuth.oidcConfigRef: Required value: must be set when `type` is 'oidc'",
+    },
   },
 })

@@ -20,14 +20,11 @@ export const incomingAuthOidcConfigRefUsed = defineRule({
     )
   },
   examples: {
-    valid: [{ title: 'OIDC', value: incoming(oidc) }],
-    invalid: [
-      {
-        title: 'a reference and no authentication',
-        value: incoming({ ...oidc, type: 'anonymous' }),
-        findings:
-          "spec.incomingAuth.oidcConfigRef: is not used when `type` is 'anonymous', so no token is checked; set `type` to 'oidc' or remove the reference",
-      },
-    ],
+    OIDC: { value: incoming(oidc) },
+    'a reference and no authentication': {
+      value: incoming({ ...oidc, type: 'anonymous' }),
+      findings:
+        "spec.incomingAuth.oidcConfigRef: is not used when `type` is 'anonymous', so no token is checked; set `type` to 'oidc' or remove the reference",
+    },
   },
 })

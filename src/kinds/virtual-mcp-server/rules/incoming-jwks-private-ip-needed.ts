@@ -38,30 +38,24 @@ export const incomingJwksPrivateIpNeeded = defineRule({
     )
   },
   examples: {
-    valid: [
-      {
-        title: 'not set',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [oidcConfig('corporate')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'set beside the issuer',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [
-          {
-            kind: 'MCPOIDCConfig',
-            metadata: { name: 'corporate' },
-            spec: {
-              type: 'inline',
-              inline: { issuer: 'https://auth.example.com', jwksAllowPrivateIP: true },
-            },
+    'not set': {
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [oidcConfig('corporate')],
+    },
+    'set beside the issuer': {
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [
+        {
+          kind: 'MCPOIDCConfig',
+          metadata: { name: 'corporate' },
+          spec: {
+            type: 'inline',
+            inline: { issuer: 'https://auth.example.com', jwksAllowPrivateIP: true },
           },
-        ],
-        findings:
-          'spec.incomingAuth.oidcConfigRef.name: MCPOIDCConfig "corporate" sets jwksAllowPrivateIP, which authServerConfig does not need',
-      },
-    ],
+        },
+      ],
+      findings:
+        'spec.incomingAuth.oidcConfigRef.name: MCPOIDCConfig "corporate" sets jwksAllowPrivateIP, which authServerConfig does not need',
+    },
   },
 })

@@ -35,25 +35,19 @@ export const outgoingAuthBackendRefConfigured = defineRule({
         self.spec.outgoingAuth.backends[name].?externalAuthConfigRef.orValue(null) != null)`,
   },
   examples: {
-    valid: [
-      {
-        title: 'a reference, and a backend that brings its own',
-        value: outgoing({
-          source: 'inline',
-          backends: {
-            jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } },
-            github: { type: 'discovered' },
-          },
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'no reference',
-        value: outgoing({ source: 'inline', backends: { jira: { type: 'externalAuthConfigRef' } } }),
-        findings:
-          "spec.outgoingAuth.backends[jira].externalAuthConfigRef: Required value: must be set when `type` is 'externalAuthConfigRef'",
-      },
-    ],
+    'a reference, and a backend that brings its own': {
+      value: outgoing({
+        source: 'inline',
+        backends: {
+          jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } },
+          github: { type: 'discovered' },
+        },
+      }),
+    },
+    'no reference': {
+      value: outgoing({ source: 'inline', backends: { jira: { type: 'externalAuthConfigRef' } } }),
+      findings:
+        "spec.outgoingAuth.backends[jira].externalAuthConfigRef: Required value: must be set when `type` is 'externalAuthConfigRef'",
+    },
   },
 })

@@ -37,23 +37,16 @@ export const outgoingAuthDefaultRefConfigured = defineRule({
       yield advice(at, 'does nothing; set `externalAuthConfigRef` or remove it')
   },
   examples: {
-    valid: [
-      {
-        title: 'a reference',
-        value: outgoing({ source: 'inline', default: { externalAuthConfigRef: { name: 'jira' } } }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'an empty default',
-        value: outgoing({ source: 'inline', default: {} }),
-        findings: 'spec.outgoingAuth.default: does nothing; set `externalAuthConfigRef` or remove it',
-      },
-      {
-        title: 'the type of releases without a reference, although it is not used',
-        value: outgoing({ source: 'discovered', default: { type: 'externalAuthConfigRef' } }),
-        findings: `spec.outgoingAuth.default: ${NOT_RECONCILED}; set \`externalAuthConfigRef\` or remove it`,
-      },
-    ],
+    'a reference': {
+      value: outgoing({ source: 'inline', default: { externalAuthConfigRef: { name: 'jira' } } }),
+    },
+    'an empty default': {
+      value: outgoing({ source: 'inline', default: {} }),
+      findings: 'spec.outgoingAuth.default: does nothing; set `externalAuthConfigRef` or remove it',
+    },
+    'the type of releases without a reference, although it is not used': {
+      value: outgoing({ source: 'discovered', default: { type: 'externalAuthConfigRef' } }),
+      findings: `spec.outgoingAuth.default: ${NOT_RECONCILED}; set \`externalAuthConfigRef\` or remove it`,
+    },
   },
 })

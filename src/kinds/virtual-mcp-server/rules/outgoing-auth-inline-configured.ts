@@ -33,23 +33,13 @@ export const outgoingAuthInlineConfigured = defineRule({
     yield advice(path.spec.outgoingAuth, NOTHING)
   },
   examples: {
-    valid: [
-      {
-        title: 'a default for all',
-        value: outgoing({ source: 'inline', default: { externalAuthConfigRef: { name: 'jira' } } }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'nothing inline',
-        value: outgoing({ source: 'inline' }),
-        findings: `spec.outgoingAuth: ${NOTHING}`,
-      },
-      {
-        title: 'an empty map',
-        value: outgoing({ source: 'inline', backends: {} }),
-        findings: `spec.outgoingAuth: ${NOTHING}`,
-      },
-    ],
+    'a default for all': {
+      value: outgoing({ source: 'inline', default: { externalAuthConfigRef: { name: 'jira' } } }),
+    },
+    'nothing inline': { value: outgoing({ source: 'inline' }), findings: `spec.outgoingAuth: ${NOTHING}` },
+    'an empty map': {
+      value: outgoing({ source: 'inline', backends: {} }),
+      findings: `spec.outgoingAuth: ${NOTHING}`,
+    },
   },
 })

@@ -32,30 +32,22 @@ export const outgoingAuthInlineTypeResolved = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a configuration',
-        value: outgoing({
-          source: 'inline',
-          backends: { jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } } },
-        }),
-      },
-      {
-        title: 'the source discovered',
-        value: outgoing({ source: 'discovered', backends: { jira: { type: 'discovered' } } }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'a backend that is to bring its own',
-        value: outgoing({ source: 'inline', backends: { jira: { type: 'discovered' } } }),
-        findings: `spec.outgoingAuth.backends[jira].type: ${ADVICE}`,
-      },
-      {
-        title: 'the others as well',
-        value: outgoing({ source: 'inline', default: { type: 'discovered' } }),
-        findings: `spec.outgoingAuth.default.type: ${ADVICE}`,
-      },
-    ],
+    'a configuration': {
+      value: outgoing({
+        source: 'inline',
+        backends: { jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } } },
+      }),
+    },
+    'the source discovered': {
+      value: outgoing({ source: 'discovered', backends: { jira: { type: 'discovered' } } }),
+    },
+    'a backend that is to bring its own': {
+      value: outgoing({ source: 'inline', backends: { jira: { type: 'discovered' } } }),
+      findings: `spec.outgoingAuth.backends[jira].type: ${ADVICE}`,
+    },
+    'the others as well': {
+      value: outgoing({ source: 'inline', default: { type: 'discovered' } }),
+      findings: `spec.outgoingAuth.default.type: ${ADVICE}`,
+    },
   },
 })

@@ -38,31 +38,24 @@ export const outgoingAuthInlineUsed = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'inline strategies',
-        value: outgoing({
-          source: 'inline',
-          backends: { jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } } },
-        }),
-      },
-      { title: 'each backend brings its own', value: outgoing({ source: 'discovered' }) },
-    ],
-    invalid: [
-      {
-        title: 'strategies without a source',
-        value: outgoing({
-          backends: { jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } } },
-        }),
-        findings:
-          "spec.outgoingAuth.backends: with source 'discovered' it is dropped after the start (up to release 0.46), or counts only for backends without a reference; set `source` to 'inline' or remove it",
-      },
-      {
-        title: 'a default that is not read',
-        value: outgoing({ source: 'discovered', default: { externalAuthConfigRef: { name: 'jira' } } }),
-        findings:
-          "spec.outgoingAuth.default: with source 'discovered' it is dropped after the start (up to release 0.46), or counts only for backends without a reference; set `source` to 'inline' or remove it",
-      },
-    ],
+    'inline strategies': {
+      value: outgoing({
+        source: 'inline',
+        backends: { jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } } },
+      }),
+    },
+    'each backend brings its own': { value: outgoing({ source: 'discovered' }) },
+    'strategies without a source': {
+      value: outgoing({
+        backends: { jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } } },
+      }),
+      findings:
+        "spec.outgoingAuth.backends: with source 'discovered' it is dropped after the start (up to release 0.46), or counts only for backends without a reference; set `source` to 'inline' or remove it",
+    },
+    'a default that is not read': {
+      value: outgoing({ source: 'discovered', default: { externalAuthConfigRef: { name: 'jira' } } }),
+      findings:
+        "spec.outgoingAuth.default: with source 'discovered' it is dropped after the start (up to release 0.46), or counts only for backends without a reference; set `source` to 'inline' or remove it",
+    },
   },
 })

@@ -40,28 +40,22 @@ export const sessionStorageTlsInSpec = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'in spec',
-        value: server({
-          sessionStorage: {
-            provider: 'redis',
-            address: 'redis.tools.svc:6379',
-            tls: { caCertSecretRef: { name: 'redis', key: 'ca.crt' } },
-          },
-        }),
-      },
-      { title: 'other settings', value: server({ config: { passthroughHeaders: ['X-Request-Id'] } }) },
-    ],
-    invalid: [
-      {
-        title: 'in spec.config, as the file of the vmcp command has it',
-        value: server({
-          sessionStorage: { provider: 'redis', address: 'redis.tools.svc:6379' },
-          config: { sessionStorage: { provider: 'redis', tls: {} } } as object,
-        }),
-        findings: `spec.config.sessionStorage.tls: ${TEXT}`,
-      },
-    ],
+    'in spec': {
+      value: server({
+        sessionStorage: {
+          provider: 'redis',
+          address: 'redis.tools.svc:6379',
+          tls: { caCertSecretRef: { name: 'redis', key: 'ca.crt' } },
+        },
+      }),
+    },
+    'other settings': { value: server({ config: { passthroughHeaders: ['X-Request-Id'] } }) },
+    'in spec.config, as the file of the vmcp command has it': {
+      value: server({
+        sessionStorage: { provider: 'redis', address: 'redis.tools.svc:6379' },
+        config: { sessionStorage: { provider: 'redis', tls: {} } } as object,
+      }),
+      findings: `spec.config.sessionStorage.tls: ${TEXT}`,
+    },
   },
 })

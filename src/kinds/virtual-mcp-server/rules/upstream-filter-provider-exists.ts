@@ -41,49 +41,41 @@ export const upstreamFilterProviderExists = defineRule({
     yield* misses(filter.defaultUpstreams, at.defaultUpstreams)
   },
   examples: {
-    valid: [
-      {
-        title: 'the second provider for some',
-        value: gatewayOf({
-          authServerConfig: authServer('okta', 'github'),
-          authServerUpstreamFilter: { rules: [STAFF], defaultUpstreams: [] },
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'one provider',
-        value: gatewayOf({
-          authServerConfig: authServer('okta'),
-          authServerUpstreamFilter: { rules: [STAFF] },
-        }),
-        findings:
-          'spec.authServerUpstreamFilter: needs `authServerConfig` with at least two upstream providers to choose from, or the API server refuses the resource; add them, or remove the filter',
-      },
-      {
-        title: 'no provider, because clients get tokens without a login',
-        value: gatewayOf({
-          authServerConfig: { issuer: 'https://auth.example.com', delegateClients: [agent] },
-          authServerUpstreamFilter: { rules: [STAFF] },
-        }),
-        findings:
-          'spec.authServerUpstreamFilter: needs `authServerConfig` with at least two upstream providers to choose from, or the API server refuses the resource; add them, or remove the filter',
-      },
-      {
-        title: 'the first provider, and one that is not there',
-        value: gatewayOf({
-          authServerConfig: authServer('okta', 'github'),
-          authServerUpstreamFilter: {
-            rules: [{ groups: ['staff'], upstreamProviders: ['gitlab'] }],
-            defaultUpstreams: ['okta'],
-          },
-        }),
-        findings: [
-          'spec.authServerUpstreamFilter.rules[0].upstreamProviders[0]: no upstream provider is named "gitlab", so the VirtualMCPServer stays Failed; there is "github"',
-          'spec.authServerUpstreamFilter.defaultUpstreams[0]: is the first provider, at which every user logs in; remove it',
-        ],
-      },
-    ],
+    'the second provider for some': {
+      value: gatewayOf({
+        authServerConfig: authServer('okta', 'github'),
+        authServerUpstreamFilter: { rules: [STAFF], defaultUpstreams: [] },
+      }),
+    },
+    'one provider': {
+      value: gatewayOf({
+        authServerConfig: authServer('okta'),
+        authServerUpstreamFilter: { rules: [STAFF] },
+      }),
+      findings:
+        'spec.authServerUpstreamFilter: needs `authServerConfig` with at least two upstream providers to choose from, or the API server refuses the resource; add them, or remove the filter',
+    },
+    'no provider, because clients get tokens without a login': {
+      value: gatewayOf({
+        authServerConfig: { issuer: 'https://auth.example.com', delegateClients: [agent] },
+        authServerUpstreamFilter: { rules: [STAFF] },
+      }),
+      findings:
+        'spec.authServerUpstreamFilter: needs `authServerConfig` with at least two upstream providers to choose from, or the API server refuses the resource; add them, or remove the filter',
+    },
+    'the first provider, and one that is not there': {
+      value: gatewayOf({
+        authServerConfig: authServer('okta', 'github'),
+        authServerUpstreamFilter: {
+          rules: [{ groups: ['staff'], upstreamProviders: ['gitlab'] }],
+          defaultUpstreams: ['okta'],
+        },
+      }),
+      findings: [
+        'spec.authServerUpstreamFilter.rules[0].upstreamProviders[0]: no upstream provider is named "gitlab", so the VirtualMCPServer stays Failed; there is "github"',
+        'spec.authServerUpstreamFilter.defaultUpstreams[0]: is the first provider, at which every user logs in; remove it',
+      ],
+    },
   },
 })
 

@@ -35,33 +35,26 @@ export const writtenSubjectProviderExists = defineRule({
     )
   },
   examples: {
-    valid: [
-      {
-        title: 'the provider is there',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'the provider was renamed',
-        value: gatewayOf({ authServerConfig: authServer('corporate') }),
-        old: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
-        findings:
-          'spec.authServerConfig.upstreamProviders: Not found: "okta": calls fail until you set or remove tokenExchange.subjectProviderName in MCPExternalAuthConfig "jira", where it was written by default; used by MCPServer "jira"',
-      },
-      {
-        title: 'another VirtualMCPServer shares the configuration, and has the provider',
-        value: gatewayOf({ authServerConfig: authServer('corporate') }),
-        others: [
-          backend('jira', 'jira'),
-          exchangeConfigWritten('jira', 'okta'),
-          gateway('other', { authServerConfig: authServer('okta') }),
-        ],
-        findings:
-          'spec.authServerConfig.upstreamProviders: Not found: "okta": calls fail until you set or remove tokenExchange.subjectProviderName in MCPExternalAuthConfig "jira", where it was written by default; used by MCPServer "jira"',
-      },
-    ],
+    'the provider is there': {
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
+    },
+    'the provider was renamed': {
+      value: gatewayOf({ authServerConfig: authServer('corporate') }),
+      old: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
+      findings:
+        'spec.authServerConfig.upstreamProviders: Not found: "okta": calls fail until you set or remove tokenExchange.subjectProviderName in MCPExternalAuthConfig "jira", where it was written by default; used by MCPServer "jira"',
+    },
+    'another VirtualMCPServer shares the configuration, and has the provider': {
+      value: gatewayOf({ authServerConfig: authServer('corporate') }),
+      others: [
+        backend('jira', 'jira'),
+        exchangeConfigWritten('jira', 'okta'),
+        gateway('other', { authServerConfig: authServer('okta') }),
+      ],
+      findings:
+        'spec.authServerConfig.upstreamProviders: Not found: "okta": calls fail until you set or remove tokenExchange.subjectProviderName in MCPExternalAuthConfig "jira", where it was written by default; used by MCPServer "jira"',
+    },
   },
 })
