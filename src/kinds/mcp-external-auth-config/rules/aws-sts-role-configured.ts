@@ -1,5 +1,5 @@
 import { defineRule, isAbsent, required } from '../../../rule/index.ts'
-import { role, signing } from '../examples.ts'
+import { mappingTo, role, signing } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
 export const awsStsRoleConfigured = defineRule({
@@ -34,14 +34,14 @@ export const awsStsRoleConfigured = defineRule({
   },
   examples: {
     'a fallback role': { value: signing({ fallbackRoleArn: role('reader') }) },
-    'a mapping': { value: signing({ roleMappings: [{ roleArn: role('admin'), claim: 'admins' }] }) },
+    'a mapping': { value: mappingTo({ admin: { claim: 'admins' } }) },
     neither: {
       value: signing({}),
       findings:
         'spec.awsSts: Required value: at least one of `fallbackRoleArn` or `roleMappings` must be configured',
     },
     'an empty list of mappings': {
-      value: signing({ roleMappings: [] }),
+      value: mappingTo({}),
       findings:
         'spec.awsSts: Required value: at least one of `fallbackRoleArn` or `roleMappings` must be configured',
     },

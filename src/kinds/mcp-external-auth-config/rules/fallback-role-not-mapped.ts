@@ -1,5 +1,5 @@
 import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
-import { role, signing } from '../examples.ts'
+import { mappingTo, role } from '../examples.ts'
 import type { RoleMappings } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -31,40 +31,31 @@ export const fallbackRoleNotMapped = defineRule({
   },
   examples: {
     'a role of its own': {
-      value: signing({
-        fallbackRoleArn: role('reader'),
-        roleMappings: [{ roleArn: role('admin'), claim: 'admins' }],
-      }),
+      value: mappingTo({ admin: { claim: 'admins' } }, { fallbackRoleArn: role('reader') }),
     },
-    'no fallback': { value: signing({ roleMappings: [{ roleArn: role('admin'), claim: 'admins' }] }) },
+    'no fallback': { value: mappingTo({ admin: { claim: 'admins' } }) },
     'a role without rights, which keeps some from the roles of later mappings': {
-      value: signing({
-        fallbackRoleArn: role('no-access'),
-        roleMappings: [
-          { roleArn: role('no-access'), claim: 'suspended', priority: 0 },
-          { roleArn: role('admin'), claim: 'admins', priority: 1 },
-        ],
-      }),
+      value: mappingTo(
+        { 'no-access': { claim: 'suspended', priority: 0 }, admin: { claim: 'admins', priority: 1 } },
+        { fallbackRoleArn: role('no-access') },
+      ),
     },
     'the role of the administrators': {
-      value: signing({
-        fallbackRoleArn: role('admin'),
-        roleMappings: [
-          { roleArn: role('reader'), claim: 'readers' },
-          { roleArn: role('admin'), claim: 'admins' },
-        ],
-      }),
+      value: mappingTo(
+        { reader: { claim: 'readers' }, admin: { claim: 'admins' } },
+        { fallbackRoleArn: role('admin') },
+      ),
       findings:
         'spec.awsSts.fallbackRoleArn: is the role that a mapping guards, so callers whom no mapping matches get it too: name a role with fewer rights, or none',
     },
     'the role of a matcher that is tried first': {
-      value: signing({
-        fallbackRoleArn: role('admin'),
-        roleMappings: [
-          { roleArn: role('admin'), matcher: 'claims.email.endsWith("@example.com")', priority: 1 },
-          { roleArn: role('developer'), claim: 'developers', priority: 2 },
-        ],
-      }),
+      value: mappingTo(
+        {
+          admin: { matcher: 'claims.email.endsWith("@example.com")', priority: 1 },
+          developer: { claim: 'developers', priority: 2 },
+        },
+        { fallbackRoleArn: role('admin') },
+      ),
       findings:
         'spec.awsSts.fallbackRoleArn: is the role that a mapping guards, so callers whom no mapping matches get it too: name a role with fewer rights, or none',
     },

@@ -1,5 +1,5 @@
 import { defineRule, forbidden } from '../../../rule/index.ts'
-import { role } from '../examples.ts'
+import { mappingTo } from '../examples.ts'
 import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -30,37 +30,16 @@ export const roleMappingClaimOrMatcher = defineRule({
   },
   examples: {
     'one mapping by claim, one by matcher': {
-      value: {
-        spec: {
-          type: 'awsSts',
-          awsSts: {
-            region: 'eu-central-1',
-            roleMappings: [
-              { roleArn: role('admin'), claim: 'admins', priority: 0 },
-              { roleArn: role('reader'), matcher: 'claims.email.endsWith("@example.com")', priority: 1 },
-            ],
-          },
-        },
-      },
+      value: mappingTo({
+        admin: { claim: 'admins', priority: 0 },
+        reader: { matcher: 'claims.email.endsWith("@example.com")', priority: 1 },
+      }),
     },
     'the claim alone': {
-      value: {
-        spec: {
-          type: 'awsSts',
-          awsSts: { region: 'eu-central-1', roleMappings: [{ roleArn: role('admin'), claim: 'admins' }] },
-        },
-      },
+      value: mappingTo({ admin: { claim: 'admins' } }),
     },
     'a mapping with both': {
-      value: {
-        spec: {
-          type: 'awsSts',
-          awsSts: {
-            region: 'eu-central-1',
-            roleMappings: [{ roleArn: role('admin'), claim: 'admins', matcher: '"admins" in claims.groups' }],
-          },
-        },
-      },
+      value: mappingTo({ admin: { claim: 'admins', matcher: '"admins" in claims.groups' } }),
       findings:
         'spec.awsSts.roleMappings[0].matcher: Forbidden: may not be specified when `claim` is set; keep one of the two',
     },

@@ -1,6 +1,6 @@
 import { advice, defineRule } from '../../../rule/index.ts'
 import { meantClaim } from '../claim-shapes.ts'
-import { role, signing } from '../examples.ts'
+import { mappingTo } from '../examples.ts'
 import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -45,41 +45,35 @@ export const roleMappingClaimSpelt = defineRule({
   },
   examples: {
     'common claims, and claims of an own': {
-      value: signing({
-        roleClaim: 'roles',
-        sessionNameClaim: 'email',
-        roleMappings: [
-          { roleArn: role('admin'), claim: 'admin' },
-          { roleArn: role('staff'), matcher: 'claims.email.endsWith("@example.com")' },
-          { roleArn: role('team'), matcher: '"a" in claims.group || claims.givenname == "Ann"' },
-          {
-            roleArn: role('rule'),
-            matcher: 'claims.rules == "x" && claims["https://example.com/roles"] == "y"',
-          },
-        ],
-      }),
+      value: mappingTo(
+        {
+          admin: { claim: 'admin' },
+          staff: { matcher: 'claims.email.endsWith("@example.com")' },
+          team: { matcher: '"a" in claims.group || claims.givenname == "Ann"' },
+          rule: { matcher: 'claims.rules == "x" && claims["https://example.com/roles"] == "y"' },
+        },
+        { roleClaim: 'roles', sessionNameClaim: 'email' },
+      ),
     },
     'the claims of identity providers': {
-      value: signing({
-        roleClaim: 'groups',
-        sessionNameClaim: 'email',
-        roleMappings: [
-          { roleArn: role('admin'), claim: 'admin' },
-          { roleArn: role('staff'), matcher: '"staff" in claims["groups"]' },
-          { roleArn: role('reader'), matcher: 'has(claims.email) && claims.email == "a@example.com"' },
-        ],
-      }),
+      value: mappingTo(
+        {
+          admin: { claim: 'admin' },
+          staff: { matcher: '"staff" in claims["groups"]' },
+          reader: { matcher: 'has(claims.email) && claims.email == "a@example.com"' },
+        },
+        { roleClaim: 'groups', sessionNameClaim: 'email' },
+      ),
     },
     'letters that are swapped': {
-      value: signing({
-        roleClaim: 'gruops',
-        sessionNameClaim: 'emial',
-        roleMappings: [
-          { roleArn: role('admin'), claim: 'admin' },
-          { roleArn: role('staff'), matcher: '"staff" in claims["gropus"]' },
-          { roleArn: role('reader'), matcher: 'has(claims.emal) && claims.emal == "a@example.com"' },
-        ],
-      }),
+      value: mappingTo(
+        {
+          admin: { claim: 'admin' },
+          staff: { matcher: '"staff" in claims["gropus"]' },
+          reader: { matcher: 'has(claims.emal) && claims.emal == "a@example.com"' },
+        },
+        { roleClaim: 'gruops', sessionNameClaim: 'emial' },
+      ),
       findings: [
         "spec.awsSts.roleClaim: no common claim has this name, so no `claim` matches; did you mean 'groups'",
         "spec.awsSts.sessionNameClaim: no common claim has this name, and without it each call ends with 401; did you mean 'email'",

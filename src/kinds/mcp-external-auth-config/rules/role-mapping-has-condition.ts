@@ -1,5 +1,5 @@
 import { advice, defineRule, outage } from '../../../rule/index.ts'
-import { role, signing } from '../examples.ts'
+import { mappingTo } from '../examples.ts'
 import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -32,15 +32,10 @@ export const roleMappingHasCondition = defineRule({
   },
   examples: {
     'one mapping by claim, one by matcher': {
-      value: signing({
-        roleMappings: [
-          { roleArn: role('admin'), claim: 'admins' },
-          { roleArn: role('reader'), matcher: 'claims.email_verified == true' },
-        ],
-      }),
+      value: mappingTo({ admin: { claim: 'admins' }, reader: { matcher: 'claims.email_verified == true' } }),
     },
     'a mapping with neither': {
-      value: signing({ roleMappings: [{ roleArn: role('admin') }] }),
+      value: mappingTo({ admin: {} }),
       findings:
         'spec.awsSts.roleMappings[0]: the operator refuses the configuration with this mapping; set `claim` or `matcher`',
     },

@@ -1,5 +1,5 @@
 import { advice, defineRule } from '../../../rule/index.ts'
-import { role, signing } from '../examples.ts'
+import { mappingTo } from '../examples.ts'
 import { refusedOnlyBy } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -29,19 +29,15 @@ export const roleMappingMatcherCompilesInNewerReleases = defineRule({
   },
   examples: {
     'numbers of one type': {
-      value: signing({
-        roleMappings: [{ roleArn: role('admin'), matcher: 'claims.groups.exists(g, size(g) > 2)' }],
-      }),
+      value: mappingTo({ admin: { matcher: 'claims.groups.exists(g, size(g) > 2)' } }),
     },
     'numbers of two types in a loop': {
-      value: signing({
-        roleMappings: [{ roleArn: role('admin'), matcher: 'claims.groups.exists(g, size(g) > 2.0)' }],
-      }),
+      value: mappingTo({ admin: { matcher: 'claims.groups.exists(g, size(g) > 2.0)' } }),
       findings:
         'spec.awsSts.roleMappings[0].matcher: workloads of operator releases from 0.59 do not start with it: 1:33: found no matching overload for int > double (convert one, as in double(x))',
     },
     'the type of an empty list, compared with another': {
-      value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'type([]) == int' }] }),
+      value: mappingTo({ admin: { matcher: 'type([]) == int' } }),
       findings:
         'spec.awsSts.roleMappings[0].matcher: workloads of operator releases from 0.59 do not start with it: 1:10: found no matching overload for type(list(dyn)) == type(int)',
     },

@@ -1,5 +1,5 @@
 import { advice, defineRule } from '../../../rule/index.ts'
-import { role, signing } from '../examples.ts'
+import { mappingTo } from '../examples.ts'
 import { refusedOnlyBy } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -29,16 +29,10 @@ export const roleMappingMatcherCompilesInOlderReleases = defineRule({
   },
   examples: {
     'a loop variable with a name of its own': {
-      value: signing({
-        roleMappings: [{ roleArn: role('admin'), matcher: 'claims.groups.exists(g, type(g) == string)' }],
-      }),
+      value: mappingTo({ admin: { matcher: 'claims.groups.exists(g, type(g) == string)' } }),
     },
     'a type behind a loop variable of the same name': {
-      value: signing({
-        roleMappings: [
-          { roleArn: role('admin'), matcher: 'claims.groups.exists(string, type(string) == .string)' },
-        ],
-      }),
+      value: mappingTo({ admin: { matcher: 'claims.groups.exists(string, type(string) == .string)' } }),
       findings:
         'spec.awsSts.roleMappings[0].matcher: workloads of operator releases up to 0.58 do not start with it: 1:47: a loop variable hides the type string, give it another name',
     },

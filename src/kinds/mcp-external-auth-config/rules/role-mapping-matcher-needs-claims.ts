@@ -1,5 +1,5 @@
 import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
-import { role, signing } from '../examples.ts'
+import { mappingTo, role } from '../examples.ts'
 import { acceptsNoClaims } from '../proofs.ts'
 import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
@@ -42,46 +42,33 @@ export const roleMappingMatcherNeedsClaims = defineRule({
   },
   examples: {
     'a claim that must not be there, beside one that must': {
-      value: signing({
-        roleMappings: [
-          { roleArn: role('admin'), matcher: '!has(claims.act) && "admins" in claims.groups' },
-          {
-            roleArn: role('reader'),
-            matcher: 'has(claims.email) && claims.email.endsWith("@example.com")',
-          },
-        ],
+      value: mappingTo({
+        admin: { matcher: '!has(claims.act) && "admins" in claims.groups' },
+        reader: { matcher: 'has(claims.email) && claims.email.endsWith("@example.com")' },
       }),
     },
     'everyone but a few, said in so many words': {
-      value: signing({
-        roleMappings: [
-          { roleArn: role('editor'), matcher: '!has(claims.act)' },
-          { roleArn: role('reader'), matcher: '!(has(claims.groups) && "guests" in claims.groups)' },
-        ],
+      value: mappingTo({
+        editor: { matcher: '!has(claims.act)' },
+        reader: { matcher: '!(has(claims.groups) && "guests" in claims.groups)' },
       }),
     },
     'everyone without a claim': {
-      value: signing({
-        roleMappings: [
-          { roleArn: role('editor'), matcher: 'has(claims.act) == false' },
-          { roleArn: role('reader'), matcher: '!has(claims.blocked) || claims.blocked == false' },
-        ],
+      value: mappingTo({
+        editor: { matcher: 'has(claims.act) == false' },
+        reader: { matcher: '!has(claims.blocked) || claims.blocked == false' },
       }),
     },
     'the role that everyone else gets anyway': {
-      value: signing({
-        fallbackRoleArn: role('reader'),
-        roleMappings: [
-          { roleArn: role('reader'), matcher: '!has(claims.act) || claims.act.sub == "gateway"' },
-        ],
-      }),
+      value: mappingTo(
+        { reader: { matcher: '!has(claims.act) || claims.act.sub == "gateway"' } },
+        { fallbackRoleArn: role('reader') },
+      ),
     },
     'a test for those who have the claim': {
-      value: signing({
-        roleMappings: [
-          { roleArn: role('admin'), matcher: '!has(claims.act) || claims.act.sub == "gateway"' },
-          { roleArn: role('editor'), matcher: 'has(claims.tenant) ? claims.tenant == "core" : true' },
-        ],
+      value: mappingTo({
+        admin: { matcher: '!has(claims.act) || claims.act.sub == "gateway"' },
+        editor: { matcher: 'has(claims.tenant) ? claims.tenant == "core" : true' },
       }),
       findings: [
         'spec.awsSts.roleMappings[0].matcher: is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
@@ -89,14 +76,9 @@ export const roleMappingMatcherNeedsClaims = defineRule({
       ],
     },
     'the same, compared with false': {
-      value: signing({
-        roleMappings: [
-          { roleArn: role('admin'), matcher: 'has(claims.act) == false || claims.act.sub == "gateway"' },
-          {
-            roleArn: role('editor'),
-            matcher: '("tenant" in claims) == false || claims.tenant == "core"',
-          },
-        ],
+      value: mappingTo({
+        admin: { matcher: 'has(claims.act) == false || claims.act.sub == "gateway"' },
+        editor: { matcher: '("tenant" in claims) == false || claims.tenant == "core"' },
       }),
       findings: [
         'spec.awsSts.roleMappings[0].matcher: is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',

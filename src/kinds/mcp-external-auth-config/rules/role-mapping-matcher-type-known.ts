@@ -1,5 +1,5 @@
 import { advice, defineRule } from '../../../rule/index.ts'
-import { role, signing } from '../examples.ts'
+import { mappingTo } from '../examples.ts'
 import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -29,10 +29,10 @@ export const roleMappingMatcherTypeKnown = defineRule({
   },
   examples: {
     'a claim that is compared': {
-      value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'claims.is_admin == true' }] }),
+      value: mappingTo({ admin: { matcher: 'claims.is_admin == true' } }),
     },
     'the bare claim': {
-      value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'claims.is_admin' }] }),
+      value: mappingTo({ admin: { matcher: 'claims.is_admin' } }),
       findings:
         "spec.awsSts.roleMappings[0].matcher: must be a bool, and its type is known only at run time, where any other type never matches; write a comparison, such as '… == true'",
     },
