@@ -45,7 +45,7 @@ export interface KnownFailure {
   /** The operator releases in which the failure happens, such as `up to 0.46`; all of them when absent. */
   readonly releases?: string
   /** Public issues and pull requests about the failure: `owner/repository#number`. */
-  readonly threads: readonly string[]
+  readonly threads?: readonly string[]
 }
 
 /** A check on every value of the schemas in `on`: whole resources, or parts of resources of several kinds. */

@@ -19,7 +19,6 @@ export const advertisedScopeSpelt = defineRule({
     symptom: 'the login of every client ends with `invalid_scope`',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
   sources: ['decision 3', 'decision 21'],
   *check({ spec }, { self }) {

@@ -50,7 +50,6 @@ export const audienceUnique = defineRule({
     symptom: 'none: a token for one server is accepted by another one',
     reportedBy: 'nobody',
     consequence: 'lets anyone in',
-    threads: [],
   },
   sources: ['decision 3', 'decision 21'],
   *check(resource, { cluster, self }) {

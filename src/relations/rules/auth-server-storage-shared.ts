@@ -69,7 +69,6 @@ export const authServerStorageShared = defineRule({
       'logins and refreshes fail by turns with "invalid_grant" or an unknown client, or requests with 401, depending on the replica',
     reportedBy: 'nobody',
     consequence: 'degrades',
-    threads: [],
   },
   sources: [
     {

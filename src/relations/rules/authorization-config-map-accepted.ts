@@ -38,7 +38,6 @@ export const authorizationConfigMapAccepted = defineRule({
       "`invalid authz config from ConfigMap …`: `version is required`, `type is required`, `unsupported configuration type`, `missing 'cedar' field`, `at least one policy is required`",
     reportedBy: 'operator',
     consequence: 'does not start',
-    threads: [],
   },
   sources: ['decision 3', 'decision 22'],
   *check(authzConfig, context) {

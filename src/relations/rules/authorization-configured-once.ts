@@ -15,7 +15,6 @@ export const authorizationConfiguredOnce = defineRule({
     reportedBy: 'API server',
     consequence: 'does not start',
     releases: 'from 0.30 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(resource, { self }) {

@@ -39,7 +39,6 @@ export const authorizationEntitiesAccepted = defineRule({
       'the pod ends with "failed to parse entities JSON", such as `json: cannot unmarshal string into Go value` or `json entity not found`; or the log says `does not have the attribute`',
     reportedBy: 'start-up',
     consequence: 'does not start',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(authzConfig, context) {

@@ -37,7 +37,6 @@ export const authorizationEntitiesWhole = defineRule({
     reportedBy: 'start-up',
     consequence: 'does not start',
     releases: '0.63, perhaps earlier ones',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(authzConfig, context) {

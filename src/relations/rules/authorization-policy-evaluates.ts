@@ -24,7 +24,6 @@ export const authorizationPolicyEvaluates = defineRule({
       'every request is denied with 403 "Unauthorized", or tools/list is empty; the log says `authorization error: … does not have the attribute` or `type error: expected`',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(authzConfig, context) {

@@ -24,7 +24,6 @@ export const authorizationPolicyMatches = defineRule({
       'a `forbid` policy forbids nothing; or tools/list is empty and each call is denied with 403 "Unauthorized"',
     reportedBy: 'nobody',
     consequence: 'lets anyone in',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(authzConfig, context) {

@@ -21,7 +21,6 @@ export const forwardedCredentialInSecret = defineRule({
     symptom: '`kubectl get -o yaml` shows a password, an API key or a token in `headerForward`',
     reportedBy: 'nobody',
     consequence: 'lets anyone in',
-    threads: [],
   },
   sources: [
     { section: '5.3', must: 'Values are never inlined; they are referenced through Secret references.' },

@@ -23,7 +23,6 @@ export const forwardedHeaderAllowed = defineRule({
       'CrashLoopBackOff of the proxy, or a backend that is missing from the gateway; the log says that a header "is restricted and cannot be configured for forwarding" or "cannot be forwarded"',
     reportedBy: 'start-up',
     consequence: 'does not start',
-    threads: [],
   },
   sources: ['decision 3', 'decision 21'],
   *check({ spec }, { path, self }) {

@@ -59,7 +59,6 @@ export const passedHeaderSetOnce = defineRule({
     reportedBy: 'nobody',
     consequence: 'degrades',
     releases: 'from 0.30 on',
-    threads: [],
   },
   sources: ['decision 9', 'decision 21'],
   check(resource, { cluster, self }) {

@@ -53,7 +53,6 @@ export const policyReferenceFound = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
     releases: '`authzConfigRef` from 0.30 on, `toolConfigRef` in all',
-    threads: [],
   },
   sources: ['decision 3', 'decision 9'],
   *check(resource, { cluster, self }) {

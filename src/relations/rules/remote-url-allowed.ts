@@ -14,7 +14,6 @@ export const remoteUrlAllowed = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
     releases: '`allowPrivateEndpoint` is of 0.45 and later',
-    threads: [],
   },
   sources: ['decision 3'],
   *check({ spec }, { path }) {

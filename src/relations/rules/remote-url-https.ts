@@ -13,7 +13,6 @@ export const remoteUrlHttps = defineRule({
       'tokens of users in the clear on the internet; many servers answer with a redirect, which loses the request',
     reportedBy: 'nobody',
     consequence: 'lets anyone in',
-    threads: [],
   },
   sources: ['decision 3', 'decision 21'],
   *check({ spec }, { path }) {

@@ -35,7 +35,6 @@ export const resourceUrlAbsolute = defineRule({
       'clients get 401 and cannot log in: "Protected resource … does not match expected …", or the authorization server answers `invalid_target`',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
   sources: ['decision 3', 'decision 21'],
   *check(resource, { cluster, self }) {

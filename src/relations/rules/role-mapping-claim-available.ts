@@ -49,7 +49,6 @@ export const roleMappingClaimAvailable = defineRule({
       'every caller gets the fallback role, or `failed to select IAM role: no role mapping found`, 403 `Failed to determine IAM role`',
     reportedBy: 'nobody',
     consequence: 'wrong identity',
-    threads: [],
   },
   sources: [
     { section: '2.4.1', says: 'roleClaim names the claim into which mappings with claim look.' },

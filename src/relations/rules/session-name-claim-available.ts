@@ -59,7 +59,6 @@ export const sessionNameClaimAvailable = defineRule({
       'every call fails: `failed to extract session name: claim "…" not found in token`, `is not a non-empty string`, 401 `Missing session name claim`',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
   sources: [{ section: '2.4.1', says: 'sessionNameClaim names the claim of the session.' }, 'decision 3'],
   *check(resource, { cluster, self }) {

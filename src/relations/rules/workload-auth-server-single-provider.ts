@@ -15,7 +15,6 @@ export const workloadAuthServerSingleProvider = defineRule({
       'condition with reason `MultiUpstreamNotSupported` on the workload, while the configuration is Valid=True',
     reportedBy: 'operator',
     consequence: 'does not start',
-    threads: [],
   },
   sources: [
     {

@@ -14,7 +14,6 @@ export const workloadAuthServerSingle = defineRule({
       '`conflict: both authServerRef and externalAuthConfigRef reference an embedded auth server`, and the workload is not reconciled',
     reportedBy: 'operator',
     consequence: 'does not start',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(workload, { path, cluster, self }) {

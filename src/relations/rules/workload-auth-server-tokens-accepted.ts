@@ -59,7 +59,6 @@ export const workloadAuthServerTokensAccepted = defineRule({
     symptom: 'login succeeds, and then every request is answered with 401: the token has another issuer',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
   sources: ['5.1', 'decision 9'],
   *check(resource, { cluster, self }) {

@@ -84,7 +84,6 @@ export const workloadCredentialsKept = defineRule({
       '`disableUpstreamTokenInjection cannot be combined with token exchange` (or AWS STS), and the workload is not reconciled',
     reportedBy: 'operator',
     consequence: 'does not start',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(resource, { cluster, self }) {

@@ -52,7 +52,6 @@ export const workloadDelegateClientServed = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'delegate clients from 0.43 on, assertions from 0.45 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(workload, { cluster, self }) {

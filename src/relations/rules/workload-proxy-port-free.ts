@@ -33,7 +33,6 @@ export const workloadProxyPortFree = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.62 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(workload, { cluster, self, path }) {

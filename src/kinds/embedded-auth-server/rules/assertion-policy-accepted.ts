@@ -26,7 +26,6 @@ export const assertionPolicyAccepted = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.45 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(server, { path }) {

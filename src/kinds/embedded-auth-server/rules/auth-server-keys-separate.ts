@@ -14,7 +14,6 @@ export const authServerKeysSeparate = defineRule({
       'the pod ends at start: `failed to decode PEM block from signing key`, or signing key and HMAC secret can only be rotated together',
     reportedBy: 'start-up',
     consequence: 'does not start',
-    threads: [],
   },
   sources: [
     {

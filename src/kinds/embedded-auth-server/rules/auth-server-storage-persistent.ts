@@ -15,7 +15,6 @@ export const authServerStoragePersistent = defineRule({
       'after each restart all users log in again; with `dcrConfig` each start leaves one more client at the upstream provider',
     reportedBy: 'nobody',
     consequence: 'degrades',
-    threads: [],
   },
   sources: [
     { section: '2.4.3', says: 'storage defaults to memory.' },

@@ -15,7 +15,6 @@ export const authServerUrlWithoutPath = defineRule({
       'clients find the authorization server, and then get 404 or 401 from its endpoints /oauth/register, /oauth/authorize and /oauth/token, or from jwks.json',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
   sources: ['decision 3', 'decision 21'],
   *check(server, { path }) {

@@ -19,7 +19,6 @@ export const delegateClientIdAccepted = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.43 on; URLs from 0.48 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(server, { path }) {

@@ -21,7 +21,6 @@ export const delegateClientSecretLongEnough = defineRule({
     reportedBy: 'start-up',
     consequence: 'does not start',
     releases: 'from 0.45 on',
-    threads: [],
   },
   sources: ['decision 3', 'decision 22'],
   *check(server, { path, cluster }) {

@@ -17,7 +17,6 @@ export const forceConfidentialRedirectUriAccepted = defineRule({
     reportedBy: 'API server',
     consequence: 'does not start',
     releases: 'from 0.43 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(server, { path }) {

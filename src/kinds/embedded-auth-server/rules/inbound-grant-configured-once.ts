@@ -19,7 +19,6 @@ export const inboundGrantConfiguredOnce = defineRule({
     reportedBy: 'API server',
     consequence: 'does not start',
     releases: 'from 0.48 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check({ inboundGrants, delegateClients, trustedIssuers = [] }, { path }) {

@@ -34,7 +34,6 @@ export const inboundGrantIssuerTrusted = defineRule({
     reportedBy: 'API server',
     consequence: 'does not start',
     releases: 'from 0.48 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(server, { path }) {

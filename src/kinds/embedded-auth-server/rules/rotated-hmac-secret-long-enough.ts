@@ -22,7 +22,6 @@ export const rotatedHmacSecretLongEnough = defineRule({
     symptom: 'the pod ends at start with "rotated HMAC secret [0] must be at least 32 bytes"',
     reportedBy: 'start-up',
     consequence: 'does not start',
-    threads: [],
   },
   sources: ['decision 3', 'decision 22'],
   *check({ hmacSecretRefs = [] }, { path, cluster }) {

@@ -18,7 +18,6 @@ export const spiffeClientAuthEnforced = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
     releases: '0.48 to 0.63',
-    threads: [],
   },
   sources: ['decision 3'],
   *check({ spiffeTrustDomains, inboundGrants }, { path }) {

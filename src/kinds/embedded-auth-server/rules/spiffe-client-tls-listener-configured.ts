@@ -26,7 +26,6 @@ export const spiffeClientTlsListenerConfigured = defineRule({
     reportedBy: 'start-up',
     consequence: 'does not start',
     releases: 'from 0.62 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(server, { path }) {

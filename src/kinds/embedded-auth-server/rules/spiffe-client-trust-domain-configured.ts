@@ -17,7 +17,6 @@ export const spiffeClientTrustDomainConfigured = defineRule({
     reportedBy: 'API server',
     consequence: 'does not start',
     releases: 'from 0.48 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(server, { path }) {

@@ -17,7 +17,6 @@ export const trustedIssuerPolicyConfigured = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.45 on; the CRD of 0.44 refuses it',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(server, { path }) {

@@ -15,7 +15,6 @@ export const upstreamIssuerSpelt = defineRule({
       'the pod ends or logins fail: `issuer mismatch: expected https://….okta.com/, got https://….okta.com`',
     reportedBy: 'start-up',
     consequence: 'does not start',
-    threads: [],
   },
   sources: [
     { section: '2.4.3', says: 'issuerUrl is the issuer of the provider; its endpoints are discovered.' },

@@ -13,7 +13,6 @@ export const upstreamOidcScopeOpenid = defineRule({
     symptom: 'the pod ends at start with "openid scope is required for OIDC provider"',
     reportedBy: 'start-up',
     consequence: 'does not start',
-    threads: [],
   },
   sources: ['decision 3', 'decision 21'],
   *check({ upstreamProviders = [] }, { path }) {

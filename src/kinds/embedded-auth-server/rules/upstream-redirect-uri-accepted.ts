@@ -16,7 +16,6 @@ export const upstreamRedirectUriAccepted = defineRule({
       'the pod ends at start with "redirect_uri must be an absolute URI without a fragment" or "redirect_uri must use http (for loopback) or https scheme"',
     reportedBy: 'start-up',
     consequence: 'does not start',
-    threads: [],
   },
   sources: ['decision 3', 'decision 13'],
   *check(server, { path }) {

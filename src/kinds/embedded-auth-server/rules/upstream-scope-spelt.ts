@@ -16,7 +16,6 @@ export const upstreamScopeSpelt = defineRule({
     symptom: 'the login ends at the provider with `invalid_scope`',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
   sources: ['decision 3', 'decision 21'],
   *check({ upstreamProviders = [] }, { path }) {

@@ -16,7 +16,6 @@ export const upstreamSubjectChangeMeant = defineRule({
     reportedBy: 'nobody',
     consequence: 'wrong identity',
     releases: 'from 0.31 on',
-    threads: [],
   },
   sources: ['decision 3', 'decision 21'],
   *check({ upstreamProviders = [] }, { path, old, memo }) {

@@ -23,7 +23,6 @@ export const upstreamSubjectClaimRequested = defineRule({
     reportedBy: 'nobody',
     consequence: 'denies everyone',
     releases: 'from 0.31 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check({ upstreamProviders = [] }, { path }) {

@@ -16,7 +16,6 @@ export const upstreamUrlHttps = defineRule({
       'the pod ends at start with "endpoint must use HTTPS", or "endpoint_url with http scheme requires loopback address"',
     reportedBy: 'start-up',
     consequence: 'does not start',
-    threads: [],
   },
   sources: [{ section: '2.4.3', must: 'Endpoints of upstream providers are URLs.' }, 'decision 21'],
   *check(server, { path }) {

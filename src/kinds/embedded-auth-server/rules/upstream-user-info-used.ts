@@ -16,7 +16,6 @@ export const upstreamUserInfoUsed = defineRule({
       'no effect; the log says that userinfo_override is configured for an OIDC provider but will not be used',
     reportedBy: 'nobody',
     consequence: 'degrades',
-    threads: [],
   },
   sources: ['decision 21'],
   *check({ upstreamProviders = [] }, { path }) {

@@ -17,7 +17,6 @@ export const exchangedScopeSpelt = defineRule({
     symptom: 'calls of the backend fail, with `invalid_scope` from the token endpoint',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
   sources: ['decision 3', 'decision 21'],
   *check({ spec }, { path }) {

@@ -15,7 +15,6 @@ export const fallbackRoleNotMapped = defineRule({
     symptom: 'callers outside of the group have its role; CloudTrail shows it for everyone',
     reportedBy: 'nobody',
     consequence: 'lets anyone in',
-    threads: [],
   },
   sources: [{ section: '2.4.1', says: 'fallbackRoleArn is the role where no mapping matches.' }],
   *check({ spec }, { path }) {

@@ -17,7 +17,6 @@ export const roleMappingClaimSpelt = defineRule({
       'callers get the fallback role, or `no role mapping`; or each call ends with 401 `Missing session name claim`',
     reportedBy: 'nobody',
     consequence: 'wrong identity',
-    threads: [],
   },
   sources: [{ section: '2.4.1', says: 'roleClaim names the claim into which mappings with claim look.' }],
   *check({ spec }, context) {

@@ -15,7 +15,6 @@ export const roleMappingHasCondition = defineRule({
     symptom: 'Valid=False with "awsSts.roleMappings[0]: exactly one of claim or matcher must be set"',
     reportedBy: 'operator',
     consequence: 'does not start',
-    threads: [],
   },
   sources: [
     { section: '2.4.1', says: 'claim is matched against the claim named by roleClaim.' },

@@ -17,7 +17,6 @@ export const roleMappingMatcherNeedsClaims = defineRule({
     reportedBy: 'nobody',
     consequence: 'lets anyone in',
     releases: 'all',
-    threads: [],
   },
   sources: [
     { section: '2.4.1', says: 'matcher is a CEL expression evaluated against the claims.' },

@@ -15,7 +15,6 @@ export const oidcConfigIssuerSpelt = defineRule({
     symptom: 'every caller gets 401: `invalid issuer`, `issuer mismatch`',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
   sources: [{ section: '2.3', says: 'inline.issuer is the URL of the token issuer.' }],
   *check({ spec }, { path }) {

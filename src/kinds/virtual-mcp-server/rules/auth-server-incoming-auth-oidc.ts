@@ -14,7 +14,6 @@ export const authServerIncomingAuthOidc = defineRule({
     symptom: 'the VirtualMCPServer stays Failed: `embedded auth server requires OIDC incoming auth`',
     reportedBy: 'operator',
     consequence: 'does not start',
-    threads: [],
   },
   sources: [
     {

@@ -32,7 +32,6 @@ export const authServerTokensAccepted = defineRule({
     symptom: 'the VirtualMCPServer stays Failed: `auth server issuer mismatch`',
     reportedBy: 'operator',
     consequence: 'does not start',
-    threads: [],
   },
   sources: [
     { section: '5.1', must: 'The issuer of that MCPOIDCConfig equals authServerConfig.issuer.' },

@@ -14,7 +14,6 @@ export const authenticationSetInSpec = defineRule({
     symptom: 'what is written below `spec.config` has no effect; backends answer with 401',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
   sources: ['decision 3'],
   *check({ spec }, { path }) {

@@ -19,7 +19,6 @@ export const delegateClientScopesAdvertised = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.43 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check({ spec }, { path }) {

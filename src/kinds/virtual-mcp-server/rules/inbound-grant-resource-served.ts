@@ -29,7 +29,6 @@ export const inboundGrantResourceServed = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'delegate clients from 0.43 on, assertions from 0.45 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check({ spec }, { path }) {

@@ -43,7 +43,6 @@ export const outgoingAuthBackendIsMember = defineRule({
       'the backend answers 401, or is missing from the tools, although `backends` names its credentials',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
   sources: [
     { section: '2.2', says: 'A key of backends is the name of the backend MCPServer.' },

@@ -17,7 +17,6 @@ export const outgoingAuthDefaultRefConfigured = defineRule({
       'the VirtualMCPServer is not reconciled: "failed to convert default backend auth: … externalAuthConfigRef type requires externalAuthConfigRef field"',
     reportedBy: 'operator',
     consequence: 'does not start',
-    threads: [],
   },
   sources: [
     { section: '2.2', says: 'A default reference exists at outgoingAuth.default.externalAuthConfigRef.' },

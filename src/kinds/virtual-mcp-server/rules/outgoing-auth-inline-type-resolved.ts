@@ -18,7 +18,6 @@ export const outgoingAuthInlineTypeResolved = defineRule({
       'CrashLoopBackOff; the log says "outgoingAuth.backends.<name>: type must be one of: unauthenticated, …"',
     reportedBy: 'start-up',
     consequence: 'does not start',
-    threads: [],
   },
   sources: ['decision 3', 'decision 5'],
   *check({ spec }, { path }) {

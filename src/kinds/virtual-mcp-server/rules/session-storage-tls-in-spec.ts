@@ -20,7 +20,6 @@ export const sessionStorageTlsInSpec = defineRule({
       'the API server says "config.sessionStorage.tls is ignored by the operator; set sessionStorage.tls instead"; before release 0.55 it drops the field, and the Redis is reached in plain text',
     reportedBy: 'API server',
     consequence: 'does not start',
-    threads: [],
   },
   sources: ['decision 3'],
   *check({ spec }) {

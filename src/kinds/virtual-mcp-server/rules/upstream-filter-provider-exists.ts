@@ -18,7 +18,6 @@ export const upstreamFilterProviderExists = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.55 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check({ spec }, { path }) {

@@ -23,7 +23,6 @@ export const upstreamInjectHasAuthServer = defineRule({
       '`upstream_inject requires an embedded auth server`; where it is discovered, every call fails with `upstream token not found`',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
   sources: [
     {

@@ -23,7 +23,6 @@ export const upstreamInjectProviderExists = defineRule({
     symptom: 'every call to the backend fails with `upstream token not found`',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
   sources: [
     {
