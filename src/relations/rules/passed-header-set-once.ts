@@ -10,7 +10,7 @@ import {
   pathTo,
   relatedTo,
   shortQuote,
-  type Thing,
+  type ErrorSubject,
 } from '../../rule/index.ts'
 import { forwardedHeaders } from '../../kinds/headers.ts'
 import { MCPServerEntry, VirtualMCPServer } from '../../kinds/schemas.ts'
@@ -165,7 +165,11 @@ function* setBy(entry: Workload, self: ObjectName, cluster: Cluster): Iterable<F
   }
 }
 
-const cause = (entry: string, header: string): Thing => ['header set twice', entry, header.toLowerCase()]
+const cause = (entry: string, header: string): ErrorSubject => [
+  'header set twice',
+  entry,
+  header.toLowerCase(),
+]
 
 function headersOf({ spec }: Workload) {
   const { headerForward } = (spec ?? {}) as {

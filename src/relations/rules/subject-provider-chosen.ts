@@ -11,7 +11,7 @@ import {
   type ObjectName,
   relatedTo,
   shortQuote,
-  type Thing,
+  type ErrorSubject,
 } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer, MCPServerEntry, VirtualMCPServer } from '../../kinds/schemas.ts'
 import {
@@ -272,4 +272,4 @@ const choosesNone = (config: ObjectName) =>
   end(config, AUTH_CONFIG.spec.tokenExchange.subjectProviderName, 'chooses none')
 
 /** Identifies, for grouping errors, the cause that an MCPExternalAuthConfig chooses no subject provider. */
-const unchosenCause = (config: string): Thing => ['no subject provider', config]
+const unchosenCause = (config: string): ErrorSubject => ['no subject provider', config]
