@@ -64,8 +64,8 @@ export interface RuleFor<S extends TSchema> {
    * finds nothing.
    */
   readonly needs?: readonly string[]
-  /** The kinds that the rule looks up through `context.cluster`. */
-  readonly reads: readonly string[]
+  /** The kinds that the rule looks up through `context.cluster`; none when omitted. */
+  readonly reads?: readonly string[]
   /**
    * Set when each error says that a field required by the specification is missing. At a release of the operator that
    * does not require the field, the error becomes a warning or disappears (decision 3).
@@ -163,12 +163,13 @@ export interface Other extends Resource {
 }
 
 /** A rule for any schema, as the engine runs it. */
-export type Rule = RuleFor<TSchema>
+export type Rule = RuleFor<TSchema> & Required<Pick<RuleFor<TSchema>, 'reads'>>
 
 /**
  * Lets TypeScript check a rule against its own schema, and returns it as a `Rule`, so that one list can hold all rules.
  * Safe because the engine calls a rule only with values of the schemas in `on`, without parts of a wrong JSON type.
  */
 export function defineRule<S extends TSchema>(rule: RuleFor<S>): Rule {
-  return rule
+  const general: RuleFor<TSchema> = rule
+  return { reads: [], ...general }
 }

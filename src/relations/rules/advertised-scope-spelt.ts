@@ -10,7 +10,6 @@ export const advertisedScopeSpelt = defineRule({
   id: 'advertised-scope-spelt',
   on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
   needs: ['incomingAuth', 'oidcConfigRef'],
-  reads: [],
   severity: 'warning',
   summary:
     'The scopes that are advertised to clients are not empty, and those of OpenID Connect are spelt as there.',

@@ -5,7 +5,6 @@ import { authorizationOf, gatewayOf, PERMIT } from '../index.ts'
 export const authorizationConfiguredOnce = defineRule({
   id: 'authorization-configured-once',
   on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
-  reads: [],
   severity: 'warning',
   summary:
     'Policies are in one place: in the MCPAuthzConfig of `authzConfigRef`, or in the field of `authzConfig` that its `type` names.',

@@ -13,7 +13,6 @@ export const forwardedCredentialInSecret = defineRule({
   id: 'forwarded-credential-in-secret',
   on: [MCPRemoteProxy, MCPServerEntry],
   needs: ['headerForward'],
-  reads: [],
   severity: 'warning',
   summary: '`addPlaintextHeaders` has no credentials: `addHeadersFromSecret` takes them from a Secret.',
   why: 'The value stands in the resource, in its history in Git and in the backups of the cluster. Its names and values are guessed from their form, such as `Authorization`, `X-Api-Key` or `Bearer …`.',

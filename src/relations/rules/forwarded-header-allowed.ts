@@ -14,7 +14,6 @@ export const forwardedHeaderAllowed = defineRule({
   id: 'forwarded-header-allowed',
   on: [MCPRemoteProxy, MCPServerEntry],
   needs: ['headerForward'],
-  reads: [],
   severity: 'warning',
   summary: '`headerForward` adds headers of its own: none of the route, of the connection or of a proxy.',
   why: 'The process that adds the headers checks their names, in any case of letters: the container of an MCPRemoteProxy ends at its start, and vMCP cannot call an MCPServerEntry.',

@@ -22,7 +22,6 @@ export const primaryUpstreamProviderInAuthServer = defineRule({
   id: 'primary-upstream-provider-in-auth-server',
   on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
   needs: ['authzConfig', 'incomingAuth'],
-  reads: [],
   appliesTo: { from: '0.29', orUnknown: true },
   severity: 'advice',
   summary: '`primaryUpstreamProvider` is in `authServerConfig`, not in the inline policies.',

@@ -4,7 +4,6 @@ import { MCPRemoteProxy, MCPServerEntry } from '../../kinds/schemas.ts'
 export const remoteUrlAllowed = defineRule({
   id: 'remote-url-allowed',
   on: [MCPRemoteProxy, MCPServerEntry],
-  reads: [],
   severity: 'warning',
   summary:
     'A `remoteUrl` has a host outside the cluster and its network, or `allowPrivateEndpoint` allows it.',

@@ -4,7 +4,6 @@ import { MCPRemoteProxy, MCPServerEntry } from '../../kinds/schemas.ts'
 export const remoteUrlHttps = defineRule({
   id: 'remote-url-https',
   on: [MCPRemoteProxy, MCPServerEntry],
-  reads: [],
   severity: 'warning',
   summary: 'A remote server on the internet is reached over https.',
   why: 'Each request carries the token or the key for the server; over http everybody on the way can read and change it. The operator accepts it.',

@@ -12,7 +12,6 @@ export const actorMatcherCompiles = defineRule({
   id: 'actor-matcher-compiles',
   on: EmbeddedAuthServer,
   needs: ['trustedIssuers', 'inboundGrants'],
-  reads: [],
   severity: 'warning',
   summary: 'An actor matcher is a CEL expression over `claims` that compiles and is a bool.',
   why: 'The operator refuses a matcher that does not compile, and the workload does not start. One that is not a bool compiles, and then denies every token.',

@@ -14,7 +14,6 @@ export const actorMatcherReadsClaims = defineRule({
   id: 'actor-matcher-reads-claims',
   on: EmbeddedAuthServer,
   needs: ['trustedIssuers', 'inboundGrants'],
-  reads: [],
   severity: 'warning',
   summary: 'An actor matcher decides by the claims of the token.',
   why: 'A constant matcher lets every actor of the issuer exchange tokens of users, or none.',

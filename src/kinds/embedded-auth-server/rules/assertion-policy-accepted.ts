@@ -15,7 +15,6 @@ export const assertionPolicyAccepted = defineRule({
   id: 'assertion-policy-accepted',
   on: EmbeddedAuthServer,
   needs: ['trustedIssuers', 'inboundGrants'],
-  reads: [],
   severity: 'warning',
   summary:
     'A policy for assertions has a maximum age above zero, each subject once, and resources and audiences that are URLs with a host and without a fragment.',

@@ -5,7 +5,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const authServerHmacSecretsPersistent = defineRule({
   id: 'auth-server-hmac-secrets-persistent',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'advice',
   summary: 'The authorization server has its HMAC secret in a Secret.',
   why: 'A secret made at start is lost at a restart: authorization codes and refresh tokens can no longer be decoded.',

@@ -5,7 +5,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const authServerKeysSeparate = defineRule({
   id: 'auth-server-keys-separate',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'A signing key is not used as HMAC secret as well.',
   why: 'A signing key is a private key in PEM, an HMAC secret is random bytes: with random bytes the server does not start, and with a private key whoever learns one of both learns both, and they cannot be rotated apart.',

@@ -5,7 +5,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const authServerSigningKeysPersistent = defineRule({
   id: 'auth-server-signing-keys-persistent',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'advice',
   summary: 'The authorization server has a signing key in a Secret.',
   why: 'A key made at start is lost at a restart: issued tokens can no longer be verified and every user must log in again.',

@@ -6,7 +6,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const authServerStoragePersistent = defineRule({
   id: 'auth-server-storage-persistent',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'advice',
   summary: 'Upstream tokens are stored in Redis, not in memory.',
   why: 'What is in memory is lost at a restart, and every user must log in again. So are the clients that `dcrConfig` registers at upstream providers, which keep the old ones.',

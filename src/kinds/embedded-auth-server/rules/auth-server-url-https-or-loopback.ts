@@ -9,7 +9,6 @@ const ISSUER = compilePattern(PATTERNS.issuer.ecmaScript)
 export const authServerUrlHttpsOrLoopback = defineRule({
   id: 'auth-server-url-https-or-loopback',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'error',
   summary:
     'The issuer and the authorization base URL have a host and use https; plain http is for loopback hosts.',

@@ -6,7 +6,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const authServerUrlWithoutPath = defineRule({
   id: 'auth-server-url-without-path',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'The issuer and the authorization base URL have no path.',
   why: 'Discovery tells clients that the endpoints are below the issuer, such as `/auth/oauth/token`. The server answers at the root of the host only, at `/oauth/token`. Only an Ingress that takes the path away helps.',

@@ -8,7 +8,6 @@ const ISSUER = compilePattern(PATTERNS.issuer.ecmaScript)
 export const authServerUrlWithoutUserInfo = defineRule({
   id: 'auth-server-url-without-user-info',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'The issuer and the authorization base URL hold no user name or password.',
   why: 'Both are public: they stand in the discovery document, the issuer in every token. The server refuses to start.',

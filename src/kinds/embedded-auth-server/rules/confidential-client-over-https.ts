@@ -9,7 +9,6 @@ const WITH_SECRETS = 'confidential clients (`allowConfidentialClientRegistration
 export const confidentialClientOverHttps = defineRule({
   id: 'confidential-client-over-https',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'A server that gives secrets to clients, or has delegate clients, is reached over https.',
   why: 'Client secrets would cross the network in plain text: the API server or the operator refuses the combination. On loopback hosts `insecureAllowConfidentialOverLoopbackHTTP` allows it.',

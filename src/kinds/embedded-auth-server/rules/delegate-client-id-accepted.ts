@@ -9,7 +9,6 @@ export const delegateClientIdAccepted = defineRule({
   id: 'delegate-client-id-accepted',
   on: EmbeddedAuthServer,
   needs: ['delegateClients', 'inboundGrants'],
-  reads: [],
   severity: 'warning',
   summary: 'Delegate clients have identifiers of their own that are not URLs.',
   why: 'The operator refuses the configuration. An https URL is the identifier of a client metadata document.',

@@ -29,7 +29,6 @@ export const delegationInInboundGrants = defineRule({
   id: 'delegation-in-inbound-grants',
   on: EmbeddedAuthServer,
   needs: ['delegateClients', 'trustedIssuers'],
-  reads: [],
   appliesTo: { from: '0.47', orUnknown: true },
   severity: 'advice',
   summary:

@@ -23,7 +23,6 @@ export const delegationPolicyAccepted = defineRule({
   id: 'delegation-policy-accepted',
   on: EmbeddedAuthServer,
   needs: ['trustedIssuers', 'inboundGrants'],
-  reads: [],
   severity: 'warning',
   summary:
     'A policy for exchanges names an audience and clients, `*` stands alone and without `allowMayAct`, and the claim of the actor is one that the server can read.',

@@ -8,7 +8,6 @@ const DURATION = compilePattern(PATTERNS.duration.ecmaScript)
 export const durationRepresentable = defineRule({
   id: 'duration-representable',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary:
     'Lifespans and timeouts are at most 2562047h47m16.854775807s, the longest duration that Go can hold.',

@@ -6,7 +6,6 @@ export const forceConfidentialRedirectUriAccepted = defineRule({
   id: 'force-confidential-redirect-uri-accepted',
   on: EmbeddedAuthServer,
   needs: ['forceConfidentialRedirectUris'],
-  reads: [],
   severity: 'warning',
   summary:
     '`forceConfidentialRedirectUris` stands beside `allowConfidentialClientRegistration: true` and lists https URLs of hosts that are not loopback.',

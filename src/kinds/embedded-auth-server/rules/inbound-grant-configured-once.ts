@@ -9,7 +9,6 @@ export const inboundGrantConfiguredOnce = defineRule({
   id: 'inbound-grant-configured-once',
   on: EmbeddedAuthServer,
   needs: ['inboundGrants'],
-  reads: [],
   severity: 'warning',
   summary: 'A grant of `inboundGrants` is not configured in the older fields as well.',
   why: 'The API server refuses the resource, and the operator sets Valid=False.',

@@ -25,7 +25,6 @@ export const inboundGrantIssuerTrusted = defineRule({
   id: 'inbound-grant-issuer-trusted',
   on: EmbeddedAuthServer,
   needs: ['inboundGrants'],
-  reads: [],
   severity: 'warning',
   summary: 'Each policy of `inboundGrants` refers to the name of a trusted issuer, at most one to each.',
   why: 'The API server refuses the resource.',

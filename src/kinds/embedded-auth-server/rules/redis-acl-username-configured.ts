@@ -8,7 +8,6 @@ const aclUserConfig = without(redis.aclUserConfig ?? {}, 'usernameSecretRef')
 export const redisAclUsernameConfigured = defineRule({
   id: 'redis-acl-username-configured',
   on: EmbeddedAuthServer,
-  reads: [],
   constraint: 'required',
   // Source: toolhive v0.63.0, pkg/authserver/runner, convertRedisACLConfig.
   instead: "logs in as the Redis user 'default'",

@@ -8,7 +8,6 @@ const unfindable = without(redis, 'sentinelConfig')
 export const redisSentinelConfigConfigured = defineRule({
   id: 'redis-sentinel-config-configured',
   on: EmbeddedAuthServer,
-  reads: [],
   constraint: 'required',
   severity: 'error',
   summary: 'Redis storage has `sentinelConfig`, unless it has the `addr` of newer releases.',

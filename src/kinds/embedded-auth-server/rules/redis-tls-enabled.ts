@@ -7,7 +7,6 @@ const plaintext = without(redis, 'tls', 'sentinelTls')
 export const redisTlsEnabled = defineRule({
   id: 'redis-tls-enabled',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'advice',
   summary: 'Redis and Sentinel are reached over TLS, each by its own setting.',
   why: 'Upstream tokens and the Redis password go over the network in plaintext.',

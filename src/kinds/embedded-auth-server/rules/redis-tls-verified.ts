@@ -5,7 +5,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const redisTlsVerified = defineRule({
   id: 'redis-tls-verified',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'advice',
   summary: 'The certificates of Redis and Sentinel are verified.',
   why: 'Without verification anyone on the path can pose as Redis and read upstream tokens.',

@@ -5,7 +5,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const sentinelAddressHostAndPort = defineRule({
   id: 'sentinel-address-host-and-port',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'A Sentinel address is a host and a port from 1 to 65535.',
   why: 'An address without such a port cannot be dialled, so the master is not found there.',

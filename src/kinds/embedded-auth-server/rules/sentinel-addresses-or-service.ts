@@ -5,7 +5,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const sentinelAddressesOrService = defineRule({
   id: 'sentinel-addresses-or-service',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'error',
   summary: 'Sentinel is found by addresses or by a Service, not by both.',
   why: 'The two are mutually exclusive; the Service would be ignored without a word.',

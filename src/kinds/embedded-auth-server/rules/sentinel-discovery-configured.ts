@@ -5,7 +5,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const sentinelDiscoveryConfigured = defineRule({
   id: 'sentinel-discovery-configured',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'Sentinel can be found: by addresses or by a Service.',
   why: 'With neither the server does not know whom to ask for the Redis master, and the workload is never deployed.',

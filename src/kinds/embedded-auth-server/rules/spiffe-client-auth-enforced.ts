@@ -8,7 +8,6 @@ export const spiffeClientAuthEnforced = defineRule({
   id: 'spiffe-client-auth-enforced',
   on: EmbeddedAuthServer,
   needs: ['spiffeTrustDomains', 'inboundGrants'],
-  reads: [],
   severity: 'warning',
   summary: 'No SPIFFE trust domain is configured, since no release verifies the identities yet.',
   why: 'The CRD accepts the fields, and the operator then refuses the configuration, because nothing would check the certificates and tokens of such clients.',

@@ -16,7 +16,6 @@ export const spiffeClientTlsListenerConfigured = defineRule({
   id: 'spiffe-client-tls-listener-configured',
   on: EmbeddedAuthServer,
   needs: ['inboundGrants'],
-  reads: [],
   severity: 'warning',
   summary: 'Where a SPIFFE client uses `spiffe_x509`, there is a `tlsListener`, and the issuer uses https.',
   why: 'A client shows its certificate in the TLS handshake with port 8443 of the server: without the listener the server does not start.',

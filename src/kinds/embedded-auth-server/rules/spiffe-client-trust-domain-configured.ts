@@ -7,7 +7,6 @@ export const spiffeClientTrustDomainConfigured = defineRule({
   id: 'spiffe-client-trust-domain-configured',
   on: EmbeddedAuthServer,
   needs: ['inboundGrants'],
-  reads: [],
   severity: 'warning',
   summary: '`trustDomainRef` of a SPIFFE client is the name of one of `spiffeTrustDomains`.',
   why: 'The API server refuses the resource: there are no keys by which to verify the client.',

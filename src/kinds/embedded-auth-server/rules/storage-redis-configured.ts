@@ -5,7 +5,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const storageRedisConfigured = defineRule({
   id: 'storage-redis-configured',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'error',
   summary: 'Storage of type `redis` has `redis`.',
   why: 'The server does not know where its Redis is, and the workload is never deployed.',

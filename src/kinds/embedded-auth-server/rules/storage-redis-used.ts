@@ -6,7 +6,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const storageRedisUsed = defineRule({
   id: 'storage-redis-used',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'Redis settings are there only when the storage type is `redis`.',
   why: 'With any other type they are ignored without a word, and the tokens stay in memory.',

@@ -19,7 +19,6 @@ const ACCEPTED = [
 export const tokenLifespanAccepted = defineRule({
   id: 'token-lifespan-accepted',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary:
     'Access tokens live from 1m to 24h, refresh tokens from 1h to 720h, authorization codes from 30s to 10m.',

@@ -10,7 +10,6 @@ const NOBODY =
 export const tokenOnlyServerHasCaller = defineRule({
   id: 'token-only-server-has-caller',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary:
     'A server without upstream providers has a delegate client, or an issuer whose assertions it accepts.',

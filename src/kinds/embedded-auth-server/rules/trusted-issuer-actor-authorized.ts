@@ -10,7 +10,6 @@ export const trustedIssuerActorAuthorized = defineRule({
   id: 'trusted-issuer-actor-authorized',
   on: EmbeddedAuthServer,
   needs: ['trustedIssuers', 'inboundGrants'],
-  reads: [],
   severity: 'warning',
   summary: 'A policy for exchanges of a trusted issuer authorizes an actor.',
   why: 'A token needs the consent of its issuer for the exchange: an actor in `allowedActors`, a true `actorMatcher`, or with `allowMayAct` its claim `may_act`. Without any of the three none is exchanged.',

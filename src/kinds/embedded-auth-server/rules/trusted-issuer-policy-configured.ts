@@ -8,7 +8,6 @@ export const trustedIssuerPolicyConfigured = defineRule({
   id: 'trusted-issuer-policy-configured',
   on: EmbeddedAuthServer,
   needs: ['trustedIssuers'],
-  reads: [],
   severity: 'warning',
   summary: 'Each trusted issuer has a policy: in itself, or in `inboundGrants` under its name.',
   why: 'The operator refuses the configuration with an issuer to which nothing is granted.',

@@ -8,7 +8,6 @@ export const trustedIssuerUnique = defineRule({
   id: 'trusted-issuer-unique',
   on: EmbeddedAuthServer,
   needs: ['trustedIssuers'],
-  reads: [],
   severity: 'warning',
   summary: 'Each trusted issuer is listed once, under a name of its own, and is not the server itself.',
   why: 'The authorization server refuses its whole configuration. Its own tokens are accepted without an entry.',

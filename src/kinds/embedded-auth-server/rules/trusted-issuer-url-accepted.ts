@@ -8,7 +8,6 @@ export const trustedIssuerUrlAccepted = defineRule({
   id: 'trusted-issuer-url-accepted',
   on: EmbeddedAuthServer,
   needs: ['trustedIssuers'],
-  reads: [],
   severity: 'warning',
   summary:
     'The URLs of a trusted issuer use https, or http with its own `insecureAllowHTTP`, and have no query, fragment, user information or private address.',

@@ -9,7 +9,6 @@ const INSIDE =
 export const upstreamAddressAllowed = defineRule({
   id: 'upstream-address-allowed',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'A provider at a private address or inside the cluster has `allowPrivateIPs: true`.',
   why: 'The server connects to public addresses only. An issuer is discovered at start, so new pods do not start while old ones serve on; the endpoints of OAuth 2.0 fail at the login.',

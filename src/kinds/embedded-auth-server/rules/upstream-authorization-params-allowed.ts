@@ -17,7 +17,6 @@ const RESERVED = new Map([
 export const upstreamAuthorizationParamsAllowed = defineRule({
   id: 'upstream-authorization-params-allowed',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'error',
   summary: 'Extra authorization parameters leave alone those that the server sets itself.',
   why: 'A second value for one of them breaks the login or its protection against forgery; the server refuses it.',

@@ -11,7 +11,6 @@ const registered = { ...unregistered, dcrConfig: {}, scopes: ['openid', 'offline
 export const upstreamClientChangeMeant = defineRule({
   id: 'upstream-client-change-meant',
   on: EmbeddedAuthServer,
-  reads: [],
   when: 'change',
   severity: 'warning',
   summary:

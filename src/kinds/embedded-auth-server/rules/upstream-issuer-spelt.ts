@@ -6,7 +6,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const upstreamIssuerSpelt = defineRule({
   id: 'upstream-issuer-spelt',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'The issuers of known identity providers are written with or without a slash as theirs are.',
   why: 'The issuer in the metadata and in the tokens is compared as a text: one that differs by a slash is another one, so no endpoint is discovered and no token is accepted.',

@@ -8,7 +8,6 @@ const unregistered = without(githubConfig, 'clientId', 'clientSecretRef')
 export const upstreamOauth2ClientIdConfigured = defineRule({
   id: 'upstream-oauth2-client-id-configured',
   on: EmbeddedAuthServer,
-  reads: [],
   constraint: 'required',
   severity: 'error',
   summary: 'An OAuth 2.0 provider has `clientId`, unless the client registers dynamically.',

@@ -9,7 +9,6 @@ const unregistered = without(anonymous, 'clientId', 'clientSecretRef')
 export const upstreamOauth2SubjectResolved = defineRule({
   id: 'upstream-oauth2-subject-resolved',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'An OAuth 2.0 provider resolves the subject through `userInfo`.',
   why: 'Without it the subject is synthesised or taken from the token response: policies may see another user than you expect.',

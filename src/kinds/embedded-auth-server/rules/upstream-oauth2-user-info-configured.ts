@@ -8,7 +8,6 @@ const anonymous = without(githubConfig, 'userInfo')
 export const upstreamOauth2UserInfoConfigured = defineRule({
   id: 'upstream-oauth2-user-info-configured',
   on: EmbeddedAuthServer,
-  reads: [],
   constraint: 'required',
   // Source: toolhive v0.63.0, pkg/authserver/upstream/oauth2.go, synthesizeIdentity.
   instead: 'takes a user for another one at each login, without name and email',

@@ -8,7 +8,6 @@ const unregistered = without(okta.oidcConfig ?? {}, 'clientId', 'clientSecretRef
 export const upstreamOidcClientIdConfigured = defineRule({
   id: 'upstream-oidc-client-id-configured',
   on: EmbeddedAuthServer,
-  reads: [],
   constraint: 'required',
   severity: 'error',
   summary: 'An OpenID Connect provider has `clientId`, unless the client registers dynamically.',

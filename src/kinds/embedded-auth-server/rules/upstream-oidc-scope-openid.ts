@@ -5,7 +5,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const upstreamOidcScopeOpenid = defineRule({
   id: 'upstream-oidc-scope-openid',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'The scopes of an OpenID Connect provider include `openid`.',
   why: 'Without it the provider gives no ID token, from which the server learns who the user is: it does not start.',

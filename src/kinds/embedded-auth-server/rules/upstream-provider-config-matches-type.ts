@@ -10,7 +10,6 @@ const CONFIGS = [
 export const upstreamProviderConfigMatchesType = defineRule({
   id: 'upstream-provider-config-matches-type',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'error',
   summary:
     'An upstream provider of type `oidc` has `oidcConfig` alone, one of type `oauth2` `oauth2Config` alone.',

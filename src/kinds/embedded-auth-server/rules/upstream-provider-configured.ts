@@ -8,7 +8,6 @@ const withoutProviders = without(server, 'upstreamProviders')
 export const upstreamProviderConfigured = defineRule({
   id: 'upstream-provider-configured',
   on: EmbeddedAuthServer,
-  reads: [],
   constraint: 'required',
   severity: 'error',
   summary: 'An authorization server has an upstream provider, unless it issues tokens without a login.',

@@ -5,7 +5,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const upstreamProviderNameNotReserved = defineRule({
   id: 'upstream-provider-name-not-reserved',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'None of several upstream providers is named `default`.',
   why: 'With two or more providers the server keeps this name for itself and does not start.',

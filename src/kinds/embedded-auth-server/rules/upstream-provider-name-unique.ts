@@ -5,7 +5,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const upstreamProviderNameUnique = defineRule({
   id: 'upstream-provider-name-unique',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'error',
   summary: 'Every upstream provider has a name of its own.',
   why: 'Routes, sessions and stored tokens are kept by provider name; the tokens of two providers would mix.',

@@ -6,7 +6,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const upstreamRedirectUriAccepted = defineRule({
   id: 'upstream-redirect-uri-accepted',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary:
     'A redirect URI has no fragment and uses https, or http on a loopback host or with `insecureAllowHTTP`.',

@@ -12,7 +12,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const upstreamRedirectUriHostAgreed = defineRule({
   id: 'upstream-redirect-uri-host-agreed',
   on: EmbeddedAuthServer,
-  reads: [],
   appliesTo: { from: '0.55' },
   severity: 'warning',
   summary:

@@ -6,7 +6,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const upstreamRedirectUriServed = defineRule({
   id: 'upstream-redirect-uri-served',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'A redirect URI has the path `/oauth/callback`, which the authorization server serves.',
   why: 'The server answers at the root of each host that leads to its pod, with and without a path in `resourceUrl`. At another path the request reaches the MCP server, which asks for a token. Only an Ingress that rewrites the path helps.',

@@ -6,7 +6,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const upstreamRefreshMechanismSingle = defineRule({
   id: 'upstream-refresh-mechanism-single',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary:
     'Refresh tokens are asked for by scope `offline_access` or by parameter `access_type`, not by both.',

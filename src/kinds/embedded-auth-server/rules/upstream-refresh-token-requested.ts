@@ -17,7 +17,6 @@ const google: OAuth2Config = {
 export const upstreamRefreshTokenRequested = defineRule({
   id: 'upstream-refresh-token-requested',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary:
     'A provider is asked for a refresh token: OpenID Connect by scope `offline_access`, Google by `access_type: offline`.',

@@ -10,7 +10,6 @@ const registrationEndpoint = 'https://idp.example.com/register'
 export const upstreamRegistrationSingle = defineRule({
   id: 'upstream-registration-single',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary:
     '`dcrConfig` stands without `clientId` and `clientSecretRef` and names one endpoint, which OAuth 2.0 providers need.',

@@ -8,7 +8,6 @@ const REFUSED = 'so providers refuse the login with invalid_scope, or ignore the
 export const upstreamScopeSpelt = defineRule({
   id: 'upstream-scope-spelt',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'The scopes of upstream providers are not empty, and those of OpenID Connect are spelt as there.',
   why: 'A provider answers a scope that it does not know with `invalid_scope`, and nobody can log in; or it leaves the scope out, and claims or the refresh token are missing.',

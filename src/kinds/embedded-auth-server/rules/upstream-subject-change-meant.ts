@@ -6,7 +6,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const upstreamSubjectChangeMeant = defineRule({
   id: 'upstream-subject-change-meant',
   on: EmbeddedAuthServer,
-  reads: [],
   when: 'change',
   severity: 'warning',
   summary: 'A change of `subjectClaim` is meant: every user becomes another one.',

@@ -14,7 +14,6 @@ const issuerUrl = 'https://login.microsoftonline.com/72f988bf-86f1-41af-91ab-2d7
 export const upstreamSubjectClaimRequested = defineRule({
   id: 'upstream-subject-claim-requested',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'Where `subjectClaim` is `oid`, the scopes for Microsoft Entra include `profile`.',
   why: 'Entra puts `oid` into the ID token with the scope `profile` only, and without the claim every login fails.',

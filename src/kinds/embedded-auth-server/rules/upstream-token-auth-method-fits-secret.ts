@@ -7,7 +7,6 @@ const publicClient = without(githubConfig, 'clientSecretRef')
 export const upstreamTokenAuthMethodFitsSecret = defineRule({
   id: 'upstream-token-auth-method-fits-secret',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: '`tokenEndpointAuthMethod` is `none` without a client secret, and another one with it.',
   why: 'The authorization server does not start: `none` sends no secret, and the others have none to send.',

@@ -19,7 +19,6 @@ const RESERVED = [
 export const upstreamTokenParamsAllowed = defineRule({
   id: 'upstream-token-params-allowed',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary:
     'Extra token parameters leave alone those that the server sets itself, and `resource` is an absolute URI without a fragment.',

@@ -6,7 +6,6 @@ import { upstreamEndpoints, upstreamIdentifiers } from '../upstream-urls.ts'
 export const upstreamUrlAbsolute = defineRule({
   id: 'upstream-url-absolute',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'The URLs of upstream providers are absolute and have a host.',
   why: 'Their patterns let `https://` pass; the server cannot call it or send a user there.',

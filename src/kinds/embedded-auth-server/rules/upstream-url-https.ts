@@ -6,7 +6,6 @@ import { upstreamEndpoints } from '../upstream-urls.ts'
 export const upstreamUrlHttps = defineRule({
   id: 'upstream-url-https',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary:
     'The endpoints of upstream providers use https, except on loopback hosts or with `insecureAllowHTTP`.',

@@ -7,7 +7,6 @@ const UNUSED = 'has no effect: the ID token identifies the user; see `subjectCla
 export const upstreamUserInfoUsed = defineRule({
   id: 'upstream-user-info-used',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'An OpenID Connect provider has no `userInfoOverride`.',
   why: 'No release reads it: the ID token says who the user is. The log of the server mentions it once.',

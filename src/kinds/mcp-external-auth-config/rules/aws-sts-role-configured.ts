@@ -6,7 +6,6 @@ export const awsStsRoleConfigured = defineRule({
   id: 'aws-sts-role-configured',
   on: MCPExternalAuthConfig,
   needs: ['awsSts'],
-  reads: [],
   severity: 'error',
   summary:
     'At least one of `fallbackRoleArn` or `roleMappings` is configured; an empty list configures no role.',

@@ -9,7 +9,6 @@ export const exchangedScopeSpelt = defineRule({
   id: 'exchanged-scope-spelt',
   on: MCPExternalAuthConfig,
   needs: ['tokenExchange'],
-  reads: [],
   severity: 'warning',
   summary: 'The scopes of a token exchange are not empty, and those of OpenID Connect are spelt as there.',
   why: 'An authorization server answers a scope that it does not know with `invalid_scope`, and every call of the backend fails; or it leaves the scope out, and the token may do less.',

@@ -9,7 +9,6 @@ const SETTINGS = AUTH_TYPES.filter((type) => type !== 'unauthenticated')
 export const externalAuthConfigMatchesType = defineRule({
   id: 'external-auth-config-matches-type',
   on: MCPExternalAuthConfig,
-  reads: [],
   severity: 'error',
   summary: 'The field named like `spec.type` holds the settings, and no other type has any.',
   why: 'Settings of another type have no effect, and without its own a type cannot work.',

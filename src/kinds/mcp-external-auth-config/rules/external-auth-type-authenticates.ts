@@ -5,7 +5,6 @@ import { MCPExternalAuthConfig } from '../schema.ts'
 export const externalAuthTypeAuthenticates = defineRule({
   id: 'external-auth-type-authenticates',
   on: MCPExternalAuthConfig,
-  reads: [],
   severity: 'advice',
   summary: 'The type sends credentials.',
   why: 'With `unauthenticated` the backend cannot tell who calls it.',

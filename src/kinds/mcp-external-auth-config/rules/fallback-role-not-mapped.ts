@@ -7,7 +7,6 @@ export const fallbackRoleNotMapped = defineRule({
   id: 'fallback-role-not-mapped',
   on: MCPExternalAuthConfig,
   needs: ['awsSts'],
-  reads: [],
   severity: 'warning',
   summary: 'The fallback role is not one that a mapping gives to some callers only.',
   why: 'Callers whom no mapping matches get the fallback role, so everyone who may call gets the role that the mapping was to guard.',

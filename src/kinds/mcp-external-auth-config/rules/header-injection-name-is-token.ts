@@ -9,7 +9,6 @@ export const headerInjectionNameIsToken = defineRule({
   id: 'header-injection-name-is-token',
   on: MCPExternalAuthConfig,
   needs: ['headerInjection', 'tokenExchange'],
-  reads: [],
   severity: 'warning',
   summary: 'The name of a header that is set is one that HTTP allows, a token of RFC 9110.',
   why: 'Every request to the backend fails, because the header cannot be written.',

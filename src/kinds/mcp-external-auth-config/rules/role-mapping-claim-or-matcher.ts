@@ -7,7 +7,6 @@ export const roleMappingClaimOrMatcher = defineRule({
   id: 'role-mapping-claim-or-matcher',
   on: MCPExternalAuthConfig,
   needs: ['awsSts'],
-  reads: [],
   severity: 'error',
   summary: 'A role mapping matches by claim or by matcher, not by both.',
   why: 'The two are mutually exclusive; the workload refuses to start with a mapping that sets both.',

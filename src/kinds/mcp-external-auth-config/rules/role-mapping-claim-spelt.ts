@@ -8,7 +8,6 @@ export const roleMappingClaimSpelt = defineRule({
   id: 'role-mapping-claim-spelt',
   on: MCPExternalAuthConfig,
   needs: ['awsSts'],
-  reads: [],
   severity: 'warning',
   summary: 'The claims that choose a role are spelt as identity providers spell them.',
   why: 'A matcher that reads a claim which the token does not have fails, and the mapping is skipped without a word: the caller gets the fallback role. Without the claim for the session name each call ends with 401.',

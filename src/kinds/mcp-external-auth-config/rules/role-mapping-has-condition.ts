@@ -7,7 +7,6 @@ export const roleMappingHasCondition = defineRule({
   id: 'role-mapping-has-condition',
   on: MCPExternalAuthConfig,
   needs: ['awsSts'],
-  reads: [],
   severity: 'warning',
   summary: 'A role mapping has a claim or a matcher.',
   why: 'Without either there is nothing to match. The operator refuses the whole configuration, and what uses it does not start.',

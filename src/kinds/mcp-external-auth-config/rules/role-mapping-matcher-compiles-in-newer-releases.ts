@@ -8,7 +8,6 @@ export const roleMappingMatcherCompilesInNewerReleases = defineRule({
   id: 'role-mapping-matcher-compiles-in-newer-releases',
   on: MCPExternalAuthConfig,
   needs: ['awsSts'],
-  reads: [],
   severity: 'warning',
   summary: 'A matcher that operator releases up to 0.58 compile also compiles in releases from 0.59.',
   why: 'Newer releases have a newer CEL, which compares no numbers of different types and is stricter with types. One matcher that does not compile keeps the workload from starting. Where such a release is installed, make this an error.',

@@ -8,7 +8,6 @@ export const roleMappingMatcherCompilesInOlderReleases = defineRule({
   id: 'role-mapping-matcher-compiles-in-older-releases',
   on: MCPExternalAuthConfig,
   needs: ['awsSts'],
-  reads: [],
   severity: 'warning',
   summary: 'A matcher that operator releases from 0.59 compile also compiles in releases up to 0.58.',
   why: 'Older releases have an older CEL. One matcher that does not compile keeps the workload from starting. Where such a release is installed, make this an error; where only newer ones are, switch it off.',

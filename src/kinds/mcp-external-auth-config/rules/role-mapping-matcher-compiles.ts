@@ -8,7 +8,6 @@ export const roleMappingMatcherCompiles = defineRule({
   id: 'role-mapping-matcher-compiles',
   on: MCPExternalAuthConfig,
   needs: ['awsSts'],
-  reads: [],
   severity: 'error',
   summary: 'A matcher is a CEL expression over `claims` that compiles and is a bool.',
   why: 'The workload refuses a matcher that does not compile, and one that is not a bool never matches.',

@@ -8,7 +8,6 @@ export const roleMappingMatcherNeedsClaims = defineRule({
   id: 'role-mapping-matcher-needs-claims',
   on: MCPExternalAuthConfig,
   needs: ['awsSts'],
-  reads: [],
   severity: 'warning',
   summary: 'A matcher that demands the value of a claim is not true for a caller without any claim.',
   why: 'A test behind `!has(…) ||` is passed by every caller that does not have the claim: all of them get the role.',

@@ -7,7 +7,6 @@ export const roleMappingMatcherTypeKnown = defineRule({
   id: 'role-mapping-matcher-type-known',
   on: MCPExternalAuthConfig,
   needs: ['awsSts'],
-  reads: [],
   severity: 'warning',
   summary: 'The type checker knows that a matcher is a bool.',
   why: 'A matcher that gives a value of another type never matches, and no log or status reports it.',

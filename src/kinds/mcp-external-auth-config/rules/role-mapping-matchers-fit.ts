@@ -17,7 +17,6 @@ export const roleMappingMatchersFit = defineRule({
   id: 'role-mapping-matchers-fit',
   on: MCPExternalAuthConfig,
   needs: ['awsSts'],
-  reads: [],
   severity: 'error',
   summary: 'One object holds at most 512 KiB of distinct matchers.',
   why: 'They could not all be compiled before the API server gives up waiting, so none of them is.',

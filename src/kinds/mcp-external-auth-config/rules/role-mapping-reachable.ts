@@ -10,7 +10,6 @@ export const roleMappingReachable = defineRule({
   id: 'role-mapping-reachable',
   on: MCPExternalAuthConfig,
   needs: ['awsSts'],
-  reads: [],
   severity: 'warning',
   summary: 'Every role mapping can be reached: none that is tried earlier matches the same callers.',
   why: 'The role is never assumed; callers get the role of the earlier mapping.',

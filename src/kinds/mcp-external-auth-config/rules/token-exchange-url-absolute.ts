@@ -6,7 +6,6 @@ export const tokenExchangeUrlAbsolute = defineRule({
   id: 'token-exchange-url-absolute',
   on: MCPExternalAuthConfig,
   needs: ['tokenExchange'],
-  reads: [],
   severity: 'warning',
   summary: 'The token endpoint is an absolute http or https URL with a host.',
   why: 'There is no server that the exchange could be sent to.',

@@ -6,7 +6,6 @@ export const tokenExchangeUrlHttps = defineRule({
   id: 'token-exchange-url-https',
   on: MCPExternalAuthConfig,
   needs: ['tokenExchange'],
-  reads: [],
   severity: 'warning',
   summary: 'The token endpoint is reached over https, or on the same machine.',
   why: 'Tokens and the client secret cross the network in the clear.',

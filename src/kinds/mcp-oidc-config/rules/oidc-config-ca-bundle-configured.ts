@@ -11,7 +11,6 @@ const LONGEST_NAME = 48
 export const oidcConfigCaBundleConfigured = defineRule({
   id: 'oidc-config-ca-bundle-configured',
   on: MCPOIDCConfig,
-  reads: [],
   severity: 'warning',
   summary: '`caBundleRef` names a ConfigMap, in at most 48 characters.',
   why: 'The operator refuses the reference in every workload that uses the configuration. The name of the ConfigMap is part of the name of a volume.',

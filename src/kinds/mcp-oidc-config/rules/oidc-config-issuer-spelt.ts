@@ -6,7 +6,6 @@ import { MCPOIDCConfig } from '../schema.ts'
 export const oidcConfigIssuerSpelt = defineRule({
   id: 'oidc-config-issuer-spelt',
   on: MCPOIDCConfig,
-  reads: [],
   severity: 'warning',
   summary:
     'The issuer of a known identity provider is written with or without a slash as its tokens have it.',

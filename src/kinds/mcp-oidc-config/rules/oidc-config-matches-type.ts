@@ -6,7 +6,6 @@ import { MCPOIDCConfig, OIDC_TYPES } from '../schema.ts'
 export const oidcConfigMatchesType = defineRule({
   id: 'oidc-config-matches-type',
   on: MCPOIDCConfig,
-  reads: [],
   severity: 'error',
   summary: 'The field named like `spec.type` holds the settings, and the other type has none.',
   why: 'Settings of the other type have no effect, and without its own a type cannot validate tokens.',

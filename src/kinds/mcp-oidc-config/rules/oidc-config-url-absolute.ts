@@ -5,7 +5,6 @@ import { MCPOIDCConfig } from '../schema.ts'
 export const oidcConfigUrlAbsolute = defineRule({
   id: 'oidc-config-url-absolute',
   on: MCPOIDCConfig,
-  reads: [],
   severity: 'warning',
   summary: 'The issuer and `jwksUrl` are absolute http or https URLs with a host.',
   why: 'The keys of the issuer cannot be fetched, so no token can be validated.',

@@ -8,7 +8,6 @@ const REFUSED =
 export const oidcConfigUrlHttps = defineRule({
   id: 'oidc-config-url-https',
   on: MCPOIDCConfig,
-  reads: [],
   severity: 'warning',
   summary: 'The issuer and `jwksUrl` use https, unless `insecureAllowHTTP` is true.',
   why: 'Operator releases from 0.42.1 on set Valid=False at reconcile, and every workload that refers to the configuration fails. Over http anyone on the path can answer with keys of their own.',

@@ -17,7 +17,6 @@ const listening = (oidcConfigRef: { name?: string; audience?: string; resourceUr
 export const authServerAudienceIsResourceUrl = defineRule({
   id: 'auth-server-audience-is-resource-url',
   on: VirtualMCPServer,
-  reads: [],
   severity: 'warning',
   summary: 'Beside an embedded authorization server, the audience is the `resourceUrl`, an absolute URL.',
   why: 'The server issues tokens for the `resourceUrl` only: releases do not reconcile a VirtualMCPServer that expects another audience, and refuse every login for a resource that is not a URL.',

@@ -6,7 +6,6 @@ export const authServerIncomingAuthOidc = defineRule({
   id: 'auth-server-incoming-auth-oidc',
   on: VirtualMCPServer,
   needs: ['authServerConfig'],
-  reads: [],
   severity: 'warning',
   summary: 'Beside an embedded authorization server, incoming authentication is of type `oidc`.',
   why: 'Nobody checks the tokens that the embedded server issues, so no upstream token of the caller is found.',

@@ -6,7 +6,6 @@ export const authenticationSetInSpec = defineRule({
   id: 'authentication-set-in-spec',
   on: VirtualMCPServer,
   needs: ['config'],
-  reads: [],
   severity: 'warning',
   summary: '`incomingAuth` and `outgoingAuth` are set in `spec`, not in `spec.config`.',
   why: 'The operator takes both from `spec` and overwrites what `spec.config` has: backends are contacted without the credentials that are written there.',

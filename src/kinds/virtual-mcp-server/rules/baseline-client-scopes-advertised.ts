@@ -13,7 +13,6 @@ export const baselineClientScopesAdvertised = defineRule({
   id: 'baseline-client-scopes-advertised',
   on: VirtualMCPServer,
   needs: ['authServerConfig'],
-  reads: [],
   severity: 'warning',
   summary:
     'Each of `baselineClientScopes` is advertised: it is in `oidcConfigRef.scopes`, or one of openid, profile, email and offline_access where these are not given.',

@@ -9,7 +9,6 @@ export const delegateClientScopesAdvertised = defineRule({
   id: 'delegate-client-scopes-advertised',
   on: VirtualMCPServer,
   needs: ['authServerConfig'],
-  reads: [],
   severity: 'warning',
   summary: 'The scopes of a delegate client or SPIFFE client are advertised in `oidcConfigRef.scopes`.',
   why: 'The operator refuses the configuration: a token with such a scope could not be issued.',

@@ -6,7 +6,6 @@ import { VirtualMCPServer } from '../schema.ts'
 export const groupRefConfigured = defineRule({
   id: 'group-ref-configured',
   on: VirtualMCPServer,
-  reads: [],
   severity: 'warning',
   summary: 'The server names the MCPGroup whose backends it fronts.',
   why: 'Without a group it has no backends.',

@@ -18,7 +18,6 @@ export const inboundGrantResourceServed = defineRule({
   id: 'inbound-grant-resource-served',
   on: VirtualMCPServer,
   needs: ['authServerConfig'],
-  reads: [],
   severity: 'warning',
   summary:
     'Delegate clients and subjects of assertions ask for the `resourceUrl` of this server, and no assertion is made for it.',

@@ -6,7 +6,6 @@ export const incomingAuthAudienceConfigured = defineRule({
   id: 'incoming-auth-audience-configured',
   on: VirtualMCPServer,
   needs: ['incomingAuth'],
-  reads: [],
   severity: 'error',
   summary:
     'With `oidcConfigRef` the expected audience is set, in the reference or beside it, and where both are set they agree.',

@@ -6,7 +6,6 @@ export const incomingAuthAuthenticates = defineRule({
   id: 'incoming-auth-authenticates',
   on: VirtualMCPServer,
   needs: ['incomingAuth'],
-  reads: [],
   severity: 'advice',
   summary: 'Clients authenticate before they reach a backend.',
   why: 'With `anonymous` all access control is disabled: whoever reaches the server may call every backend.',

@@ -5,7 +5,6 @@ import { VirtualMCPServer } from '../schema.ts'
 export const incomingAuthConfigured = defineRule({
   id: 'incoming-auth-configured',
   on: VirtualMCPServer,
-  reads: [],
   severity: 'warning',
   summary: 'The server says how clients authenticate.',
   why: 'Whether everyone may call the backends is left to the release that runs.',

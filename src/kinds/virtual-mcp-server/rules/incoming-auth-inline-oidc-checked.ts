@@ -6,7 +6,6 @@ export const incomingAuthInlineOidcChecked = defineRule({
   id: 'incoming-auth-inline-oidc-checked',
   on: VirtualMCPServer,
   needs: ['incomingAuth'],
-  reads: [],
   severity: 'warning',
   summary: 'Token validation is described by an MCPOIDCConfig, which is checked.',
   why: 'Mistakes in the inline `oidcConfig` of older releases show only when the first client comes; without an audience tokens for other services pass.',

@@ -6,7 +6,6 @@ export const incomingAuthOidcConfigRefConfigured = defineRule({
   id: 'incoming-auth-oidc-config-ref-configured',
   on: VirtualMCPServer,
   needs: ['incomingAuth'],
-  reads: [],
   severity: 'error',
   summary:
     'Incoming authentication of type `oidc` names the MCPOIDCConfig that validates tokens, or has the inline `oidcConfig` of older releases.',

@@ -6,7 +6,6 @@ export const incomingAuthOidcConfigRefUsed = defineRule({
   id: 'incoming-auth-oidc-config-ref-used',
   on: VirtualMCPServer,
   needs: ['incomingAuth'],
-  reads: [],
   severity: 'warning',
   summary: '`oidcConfigRef` is set with the type `oidc` only.',
   why: 'It looks as if tokens were validated, and none is.',

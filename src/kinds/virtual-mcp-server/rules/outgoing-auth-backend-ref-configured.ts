@@ -6,7 +6,6 @@ export const outgoingAuthBackendRefConfigured = defineRule({
   id: 'outgoing-auth-backend-ref-configured',
   on: VirtualMCPServer,
   needs: ['outgoingAuth'],
-  reads: [],
   severity: 'error',
   summary: 'A backend of type `externalAuthConfigRef` names the MCPExternalAuthConfig to use.',
   why: 'Nothing says which credentials to send to the backend.',

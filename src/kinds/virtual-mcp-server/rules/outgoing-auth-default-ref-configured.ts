@@ -8,7 +8,6 @@ export const outgoingAuthDefaultRefConfigured = defineRule({
   id: 'outgoing-auth-default-ref-configured',
   on: VirtualMCPServer,
   needs: ['outgoingAuth'],
-  reads: [],
   severity: 'warning',
   summary: 'The default strategy names the MCPExternalAuthConfig to use.',
   why: 'Backends that are not listed are contacted without credentials, as if there were no default. With `type: externalAuthConfigRef` the operator does not reconcile the VirtualMCPServer, whatever the source.',

@@ -9,7 +9,6 @@ export const outgoingAuthInlineTypeResolved = defineRule({
   id: 'outgoing-auth-inline-type-resolved',
   on: VirtualMCPServer,
   needs: ['outgoingAuth'],
-  reads: [],
   severity: 'warning',
   summary: 'With the source `inline` no strategy is of type `discovered`.',
   why: 'The operator writes the type as it is into the configuration of vMCP, which knows no strategy of that name and ends. Without an entry, the reference of the backend itself counts.',

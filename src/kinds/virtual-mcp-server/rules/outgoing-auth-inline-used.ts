@@ -6,7 +6,6 @@ export const outgoingAuthInlineUsed = defineRule({
   id: 'outgoing-auth-inline-used',
   on: VirtualMCPServer,
   needs: ['outgoingAuth'],
-  reads: [],
   severity: 'warning',
   summary: '`backends` and `default` are set with the source `inline` only.',
   why: 'With `discovered`, the source when none is given, each backend brings its own strategy. Up to release 0.46 vMCP reads these at its start and drops them a second later, so that the backend is contacted without credentials; later releases use them for a backend without a reference of its own.',

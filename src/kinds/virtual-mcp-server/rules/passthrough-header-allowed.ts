@@ -14,7 +14,6 @@ export const passthroughHeaderAllowed = defineRule({
   id: 'passthrough-header-allowed',
   on: VirtualMCPServer,
   needs: ['passthroughHeaders', 'config'],
-  reads: [],
   severity: 'warning',
   summary:
     '`passthroughHeaders` names headers that may go to every backend: none with credentials of the client, of the connection or of a proxy.',

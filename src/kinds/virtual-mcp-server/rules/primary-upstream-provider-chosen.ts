@@ -7,7 +7,6 @@ export const primaryUpstreamProviderChosen = defineRule({
   id: 'primary-upstream-provider-chosen',
   on: VirtualMCPServer,
   needs: ['incomingAuth'],
-  reads: [],
   severity: 'warning',
   summary: 'Policies beside an embedded authorization server have a provider whose claims they see.',
   why: 'Policies see the claims of one provider: of the first when none is chosen, whatever the order was meant for. Without any provider, releases do not reconcile the VirtualMCPServer.',

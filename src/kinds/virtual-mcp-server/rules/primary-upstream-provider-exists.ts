@@ -6,7 +6,6 @@ import { VirtualMCPServer } from '../schema.ts'
 export const primaryUpstreamProviderExists = defineRule({
   id: 'primary-upstream-provider-exists',
   on: VirtualMCPServer,
-  reads: [],
   severity: 'warning',
   summary: 'The `primaryUpstreamProvider`, whose claims policies see, is a provider of `authServerConfig`.',
   why: 'With policies, releases do not reconcile the VirtualMCPServer; earlier ones deny every request, because there is no token of such a provider.',

@@ -10,7 +10,6 @@ export const sessionStorageTlsInSpec = defineRule({
   id: 'session-storage-tls-in-spec',
   on: VirtualMCPServer,
   needs: ['config'],
-  reads: [],
   severity: 'warning',
   summary:
     '`tls` of the session storage is set in `spec.sessionStorage`, not in `spec.config.sessionStorage`.',

@@ -9,7 +9,6 @@ export const upstreamFilterProviderExists = defineRule({
   id: 'upstream-filter-provider-exists',
   on: VirtualMCPServer,
   needs: ['authServerUpstreamFilter'],
-  reads: [],
   severity: 'warning',
   summary: '`authServerUpstreamFilter` names providers of `authServerConfig`, and never the first.',
   why: 'Every user logs in at the first provider, and its claims choose the others. Releases do not reconcile a VirtualMCPServer whose filter names another provider.',
