@@ -278,9 +278,9 @@ t.test('what a configuration means', async (t) => {
 const AUTHORIZATION = exchange()
 
 /** Where the configuration comes from: of the VirtualMCPServer, the reference of the backend, source, text, notes. */
-const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readonly string[]])[] = [
-  ['the backend itself', {}, 'own', 'discovered', 'token exchange of the vMCP-issued JWT', []],
-  ['nothing', {}, undefined, 'none', 'NO CREDENTIALS (no externalAuthConfigRef)', []],
+const SOURCES: readonly (readonly [string, Spec, unknown, string, string, (readonly string[])?])[] = [
+  ['the backend itself', {}, 'own', 'discovered', 'token exchange of the vMCP-issued JWT'],
+  ['nothing', {}, undefined, 'none', 'NO CREDENTIALS (no externalAuthConfigRef)'],
   [
     'nothing, where releases know a default',
     { outgoingAuth: { default: ref('open') } },
@@ -307,16 +307,8 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     'open',
     'inline',
     'token exchange of the vMCP-issued JWT',
-    [],
   ],
-  [
-    'the default',
-    inline({ default: ref('own') }),
-    'own',
-    'default',
-    'token exchange of the vMCP-issued JWT',
-    [],
-  ],
+  ['the default', inline({ default: ref('own') }), 'own', 'default', 'token exchange of the vMCP-issued JWT'],
   [
     'the default, where releases use the reference of the backend',
     inline({ default: ref('own') }),
@@ -351,7 +343,6 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     undefined,
     'unknown',
     'not known (externalAuthConfigRef is missing)',
-    [],
   ],
   [
     'an entry that names a placeholder',
@@ -359,7 +350,6 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     undefined,
     'unknown',
     'not known (externalAuthConfigRef.name is a placeholder or of a wrong JSON type)',
-    [],
   ],
   [
     'an entry that is not an object',
@@ -367,7 +357,6 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     undefined,
     'unknown',
     'not known (its entry in `backends` is of a wrong JSON type)',
-    [],
   ],
   [
     'a default that is not an object',
@@ -375,7 +364,6 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     undefined,
     'unknown',
     'not known (`backends` or `default` cannot be read)',
-    [],
   ],
   [
     'a backend that names a placeholder',
@@ -383,7 +371,6 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     '{{ .Values.auth }}',
     'unknown',
     'not known (externalAuthConfigRef.name is a placeholder or of a wrong JSON type)',
-    [],
   ],
   [
     'a source that is a placeholder',
@@ -391,7 +378,6 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     'own',
     'unknown',
     'not known (source is a placeholder or of a wrong JSON type)',
-    [],
   ],
   [
     'an unknown source',
@@ -399,7 +385,6 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     'own',
     'unknown',
     'not known (source "mixed" is not in the specification)',
-    [],
   ],
   [
     'an outgoingAuth that is not an object',
@@ -407,7 +392,6 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     'own',
     'unknown',
     'not known (outgoingAuth is a placeholder or of a wrong JSON type)',
-    [],
   ],
   [
     'a configuration that is not there',
@@ -415,13 +399,12 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     'gone',
     'discovered',
     'not known (MCPExternalAuthConfig "gone" not found in the given files)',
-    [],
   ],
 ]
 
 t.test('where the configuration comes from', async (t) => {
   const configs = [config('own', AUTHORIZATION), config('open', { type: 'unauthenticated' })]
-  for (const [title, spec, own, source, summary, notes] of SOURCES) {
+  for (const [title, spec, own, source, summary, notes = []] of SOURCES) {
     const found = backendOf([group, member('jira', own), ...configs, gateway(spec)])
     t.same([found.source, found.summary, found.notes], [source, summary, notes], title)
   }
