@@ -2,12 +2,14 @@ import t from 'tap'
 import {
   authServer,
   backend,
+  configWith,
   exchangeConfig,
   gateway,
   headerConfig,
   injectConfig,
   inline,
   oidcConfig,
+  otherOf,
   serverConfig,
 } from '../src/relations/examples.ts'
 import { examplesAt, type PlacedExample, rulePlaces } from '../src/kinds/places.ts'
@@ -67,34 +69,22 @@ const withIssuer = (issuer: string, config: string) =>
     incomingAuth: { type: 'oidc', oidcConfigRef: { name: config }, audience: 'tools' },
   })
 const corporate = [oidcConfig('a', 'https://a.example.com'), oidcConfig('b', 'https://b.example.com')]
-const referring = (config: string, field = 'externalAuthConfigRef', spec = {}): Other => ({
-  kind: 'MCPServer',
-  metadata: { name: 'build' },
-  spec: { [field]: { name: config }, ...spec },
-})
+const referring = (config: string, field = 'externalAuthConfigRef', spec = {}): Other =>
+  otherOf('MCPServer', 'build', { [field]: { name: config }, ...spec })
 const audiences = (beside: string, inside: string) =>
   gateway('gateway', {
     incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate', audience: inside }, audience: beside },
   })
-const matchers = (count: number, role = 'reader'): Other => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'aws' },
-  spec: {
-    type: 'awsSts',
-    awsSts: {
-      region: 'eu-central-1',
-      roleMappings: Array.from({ length: count }, (_, i) => ({
-        roleArn: `arn:aws:iam::123456789012:role/${role}`,
-        matcher: `claims.sub == "${String(i).padStart(9_900, 'x')}"`,
-      })),
-    },
-  },
-})
-const mistyped = (issuer: unknown): Other => ({
-  kind: 'MCPOIDCConfig',
-  metadata: { name: 'corporate' },
-  spec: { type: 'inline', inline: { issuer } },
-})
+const matchers = (count: number, role = 'reader'): Other =>
+  configWith('aws', 'awsSts', {
+    region: 'eu-central-1',
+    roleMappings: Array.from({ length: count }, (_, i) => ({
+      roleArn: `arn:aws:iam::123456789012:role/${role}`,
+      matcher: `claims.sub == "${String(i).padStart(9_900, 'x')}"`,
+    })),
+  })
+const mistyped = (issuer: unknown): Other =>
+  otherOf('MCPOIDCConfig', 'corporate', { type: 'inline', inline: { issuer } })
 const otherGroup = (object: Other): Other => ({
   ...object,
   spec: { ...(object.spec as object), groupRef: { name: 'other' } },

@@ -9,9 +9,10 @@ import {
   gateway,
   group,
   headerConfig,
-  inline,
   injectConfig,
+  inline,
   oidcConfig,
+  otherOf,
   serverConfig,
 } from '../src/relations/examples.ts'
 import { isUnused } from '../src/relations/reach.ts'
@@ -60,16 +61,12 @@ const RICH: readonly Record<string, unknown>[] = [
   ...BACKEND_KINDS.flatMap((kind) => [
     ...CONFIGS.map((name) => backend(`${kind.toLowerCase()}-${name}`, name, kind)),
     backend('bare', undefined, kind),
-    {
-      kind,
-      metadata: { name: 'member' },
-      spec: {
-        groupRef: { name: 'example' },
-        externalAuthConfigRef: { name: 'example' },
-        authServerRef: { kind: 'MCPExternalAuthConfig', name: 'example' },
-        oidcConfigRef: { name: 'example' },
-      },
-    },
+    otherOf(kind, 'member', {
+      groupRef: { name: 'example' },
+      externalAuthConfigRef: { name: 'example' },
+      authServerRef: { kind: 'MCPExternalAuthConfig', name: 'example' },
+      oidcConfigRef: { name: 'example' },
+    }),
   ]),
   gateway('discovers', { authServerConfig: authServer('okta', 'github') }),
   gateway('discovers-too', { authServerConfig: authServer('github') }),

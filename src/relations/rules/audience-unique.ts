@@ -22,6 +22,7 @@ import {
   type OidcConfig,
   oidcReferenceOf,
   oidcReferencePath,
+  otherOf,
   type Workload,
 } from '../index.ts'
 
@@ -30,11 +31,8 @@ const KINDS: readonly string[] = ['MCPRemoteProxy', 'MCPServer', 'VirtualMCPServ
 /** The most MCPOIDCConfigs whose issuers are compared with the issuer of the MCPOIDCConfig that the server uses. */
 const MOST_CONFIGS = 50
 
-const checking = (kind: string, name: string, audience: string, config = 'corporate') => ({
-  kind,
-  metadata: { name },
-  spec: { oidcConfigRef: { name: config, audience } },
-})
+const checking = (kind: string, name: string, audience: string, config = 'corporate') =>
+  otherOf(kind, name, { oidcConfigRef: { name: config, audience } })
 const own = (audience: string) =>
   gatewayOf({ incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate', audience } } })
 

@@ -31,6 +31,7 @@ import {
   bearerConfig,
   configsNamed,
   configsReached,
+  configWith,
   exchangeConfigIn,
   frontingsOf,
   GATEWAY,
@@ -48,6 +49,7 @@ import {
   isUnused,
   needsGateway,
   NOT_FOR_BACKENDS,
+  otherOf,
   REACHED_KINDS,
   reachersOf,
   referenceEnds,
@@ -141,11 +143,10 @@ export const authConfigTypeSuited = defineRule({
       kind: 'MCPExternalAuthConfig',
       value: injecting('X-Api-Key'),
       others: [
-        {
-          kind: 'MCPServerEntry',
-          metadata: { name: 'jira' },
-          spec: { externalAuthConfigRef: { name: 'example' }, authServerRef: { name: 'example' } },
-        },
+        otherOf('MCPServerEntry', 'jira', {
+          externalAuthConfigRef: { name: 'example' },
+          authServerRef: { name: 'example' },
+        }),
       ],
     },
     'a header': {
@@ -171,14 +172,10 @@ export const authConfigTypeSuited = defineRule({
       kind: 'MCPServer',
       value: workload('aws', 'tools'),
       others: [
-        {
-          kind: 'MCPExternalAuthConfig',
-          metadata: { name: 'aws' },
-          spec: {
-            type: 'awsSts',
-            awsSts: { region: 'eu-central-1', fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools' },
-          },
-        },
+        configWith('aws', 'awsSts', {
+          region: 'eu-central-1',
+          fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools',
+        }),
       ],
       findings:
         'spec.externalAuthConfigRef.name: type awsSts of MCPExternalAuthConfig "aws" stops the operator from reconciling an MCPServer, which has no remote URL',
@@ -230,25 +227,13 @@ export const authConfigTypeSuited = defineRule({
     'a header for a workload alone': {
       kind: 'MCPExternalAuthConfig',
       value: injecting('X-Api-Key'),
-      others: [
-        {
-          kind: 'MCPServer',
-          metadata: { name: 'jira' },
-          spec: { externalAuthConfigRef: { name: 'example' } },
-        },
-      ],
+      others: [otherOf('MCPServer', 'jira', { externalAuthConfigRef: { name: 'example' } })],
       findings: 'spec.type: has no effect on an MCPServer without `groupRef`: MCPServer "jira"',
     },
     'no authorization server': {
       kind: 'MCPExternalAuthConfig',
       value: injecting('X-Api-Key'),
-      others: [
-        {
-          kind: 'MCPRemoteProxy',
-          metadata: { name: 'wiki' },
-          spec: { authServerRef: { name: 'example' } },
-        },
-      ],
+      others: [otherOf('MCPRemoteProxy', 'wiki', { authServerRef: { name: 'example' } })],
       findings:
         'spec.type: cannot be the authorization server of an MCPRemoteProxy, which is then not reconciled: MCPRemoteProxy "wiki"',
     },

@@ -17,6 +17,7 @@ import {
   type Gateway,
   heldServersOf,
   issuingBeside,
+  otherOf,
   serverConfig,
   serverEnd,
   serving,
@@ -30,15 +31,12 @@ const OWN_KEYS =
   'each replica makes keys of its own, and refuses the tokens of the other replicas; set `signingKeySecretRefs` and `hmacSecretRefs`, or use 1 replica'
 
 const SERVER = { spec: { type: 'embeddedAuthServer' as const, embeddedAuthServer: embedded } }
-const proxyWith = (replicas: number) => ({
-  kind: 'MCPRemoteProxy',
-  metadata: { name: 'wiki' },
-  spec: {
+const proxyWith = (replicas: number) =>
+  otherOf('MCPRemoteProxy', 'wiki', {
     ...serving({}).spec,
     authServerRef: { kind: 'MCPExternalAuthConfig', name: 'example' },
     replicas,
-  },
-})
+  })
 
 const stored = { ...embedded, storage: { type: 'redis' as const, redis } }
 

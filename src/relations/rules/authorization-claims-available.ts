@@ -16,19 +16,23 @@ import {
   chosenProvider,
   claimsText,
   configsOf,
+  configWith,
   deniedBy,
   foreignClaims,
   GATEWAY,
   type Gateway,
   gatewayOf,
-  GROUPS_POLICY,
+  githubServer,
+  googleServer,
   grouplessProvider,
+  GROUPS_POLICY,
   havingOnly,
   lackingGroups,
   opaqueIssuer,
   OWN_CLAIMS,
   PERMIT,
   policiesConfig,
+  policiesInline,
   policyListOf,
   providerOfClaims,
   serving,
@@ -36,16 +40,6 @@ import {
   type Workload,
 } from '../index.ts'
 
-const GOOGLE = {
-  ...authServer(),
-  upstreamProviders: [
-    {
-      name: 'google',
-      type: 'oidc' as const,
-      oidcConfig: { issuerUrl: 'https://accounts.google.com', clientId: 'vmcp' },
-    },
-  ],
-}
 const ofUpstream = (issuerUrl: string, scopes?: string[]) => ({
   ...authServer(),
   upstreamProviders: [
@@ -202,7 +196,7 @@ export const authorizationClaimsAvailable = defineRule({
     'the email address of a user of Google': {
       kind: 'VirtualMCPServer',
       value: gatewayOf({
-        authServerConfig: GOOGLE,
+        authServerConfig: googleServer(),
         incomingAuth: withPolicies({
           policies: [EMAIL_POLICY],
         }),
@@ -223,14 +217,14 @@ export const authorizationClaimsAvailable = defineRule({
       value: {
         spec: {
           oidcConfigRef: { name: 'corporate', audience: 'tools' },
-          authzConfig: { type: 'inline', inline: { policies: [GROUPS_POLICY] } },
+          authzConfig: policiesInline(GROUPS_POLICY),
         },
       },
     },
     'no login, and policies that need none': {
       kind: 'MCPServer',
       value: {
-        spec: { authzConfig: { type: 'inline', inline: { policies: [PERMIT, GROUPS_POLICY] } } },
+        spec: { authzConfig: policiesInline(PERMIT, GROUPS_POLICY) },
       },
     },
     'groups of an authorization server of Okta': {
@@ -264,7 +258,7 @@ export const authorizationClaimsAvailable = defineRule({
     'groups of Google': {
       kind: 'VirtualMCPServer',
       value: gatewayOf({
-        authServerConfig: GOOGLE,
+        authServerConfig: googleServer(),
         incomingAuth: withPolicies({ policies: [GROUPS_POLICY] }),
       }),
       findings:
@@ -316,33 +310,10 @@ export const authorizationClaimsAvailable = defineRule({
       value: {
         spec: {
           ...serving({}).spec,
-          authzConfig: { type: 'inline', inline: { policies: [GROUPS_POLICY] } },
+          authzConfig: policiesInline(GROUPS_POLICY),
         },
       },
-      others: [
-        {
-          kind: 'MCPExternalAuthConfig',
-          metadata: { name: 'auth' },
-          spec: {
-            type: 'embeddedAuthServer',
-            embeddedAuthServer: {
-              ...authServer(),
-              upstreamProviders: [
-                {
-                  name: 'github',
-                  type: 'oauth2',
-                  oauth2Config: {
-                    authorizationEndpoint: 'https://github.com/login/oauth/authorize',
-                    tokenEndpoint: 'https://github.com/login/oauth/access_token',
-                    clientId: 'vmcp',
-                    userInfo: { endpointUrl: 'https://api.github.com/user' },
-                  },
-                },
-              ],
-            },
-          },
-        },
-      ],
+      others: [configWith('auth', 'embeddedAuthServer', githubServer())],
       findings:
         'spec.authzConfig.inline.policies: the policies name the claim "groups", and access tokens of GitHub are opaque: policies see sub, name and email only',
     },
@@ -351,23 +322,12 @@ export const authorizationClaimsAvailable = defineRule({
       value: {
         spec: {
           ...serving({}).spec,
-          authzConfig: {
-            type: 'inline',
-            inline: {
-              policies: [
-                'permit(principal, action, resource) when { principal["claim_https://example.com/team"] == "a" };',
-              ],
-            },
-          },
+          authzConfig: policiesInline(
+            'permit(principal, action, resource) when { principal["claim_https://example.com/team"] == "a" };',
+          ),
         },
       },
-      others: [
-        {
-          kind: 'MCPExternalAuthConfig',
-          metadata: { name: 'auth' },
-          spec: { type: 'embeddedAuthServer', embeddedAuthServer: GOOGLE },
-        },
-      ],
+      others: [configWith('auth', 'embeddedAuthServer', googleServer())],
       findings:
         'spec.authzConfig.inline.policies: the policies name the claim "https://example.com/team", and access tokens of Google are opaque: policies see sub, name and email only',
     },
@@ -404,7 +364,7 @@ export const authorizationClaimsAvailable = defineRule({
       value: gatewayOf({
         incomingAuth: {
           type: 'anonymous',
-          authzConfig: { type: 'inline', inline: { policies: [GROUPS_POLICY] } },
+          authzConfig: policiesInline(GROUPS_POLICY),
         },
       }),
       findings:
@@ -414,10 +374,7 @@ export const authorizationClaimsAvailable = defineRule({
       kind: 'MCPServer',
       value: {
         spec: {
-          authzConfig: {
-            type: 'inline',
-            inline: { policies: ['permit(principal in THVGroup::"staff", action, resource);'] },
-          },
+          authzConfig: policiesInline('permit(principal in THVGroup::"staff", action, resource);'),
         },
       },
       findings:

@@ -1,6 +1,6 @@
 import { advice, defineRule, isAbsent } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
-import { authorizationOf, gatewayOf, PERMIT } from '../index.ts'
+import { authorizationOf, gatewayOf, PERMIT, policiesInline } from '../index.ts'
 
 export const authorizationConfiguredOnce = defineRule({
   id: 'authorization-configured-once',
@@ -42,7 +42,7 @@ export const authorizationConfiguredOnce = defineRule({
   },
   examples: {
     'policies of its own': {
-      value: { spec: { authzConfig: { type: 'inline', inline: { policies: [PERMIT] } } } },
+      value: { spec: { authzConfig: policiesInline(PERMIT) } },
       kind: 'MCPServer',
     },
     'shared policies': {
@@ -63,7 +63,7 @@ export const authorizationConfiguredOnce = defineRule({
       kind: 'MCPServer',
       value: {
         spec: {
-          authzConfig: { type: 'inline', inline: { policies: [PERMIT] } },
+          authzConfig: policiesInline(PERMIT),
           authzConfigRef: { name: 'staff' },
         },
       },
@@ -76,7 +76,7 @@ export const authorizationConfiguredOnce = defineRule({
         incomingAuth: {
           type: 'oidc',
           oidcConfigRef: { name: 'corporate', audience: 'tools' },
-          authzConfig: { type: 'inline', inline: { policies: [PERMIT] } },
+          authzConfig: policiesInline(PERMIT),
           authzConfigRef: { name: 'staff' },
         },
       }),

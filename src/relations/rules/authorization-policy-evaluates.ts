@@ -4,8 +4,8 @@ import {
   aboutPolicies,
   judgementsOf,
   PERMIT,
-  policiesInline,
   policiesConfig,
+  policiesInline,
   policiesMap,
   policyListOf,
   WITH_POLICIES_CONFIG,
@@ -47,14 +47,9 @@ export const authorizationPolicyEvaluates = defineRule({
       ),
     },
     'a claim that no other policy goes without': {
-      value: {
-        type: 'inline',
-        inline: {
-          policies: [
-            'permit(principal, action == Action::"call_tool", resource) when { principal.claim_roles.contains("admin") };',
-          ],
-        },
-      },
+      value: policiesInline(
+        'permit(principal, action == Action::"call_tool", resource) when { principal.claim_roles.contains("admin") };',
+      ),
     },
     'groups chosen by a condition': {
       value: policiesInline(
@@ -78,29 +73,19 @@ export const authorizationPolicyEvaluates = defineRule({
         'inline.policies[1]: denies calls without arg_path, and hides tools from lists, whatever others permit; write context has arg_path && …',
     },
     'a claim that not everybody has': {
-      value: {
-        type: 'inline',
-        inline: {
-          policies: [
-            'permit(principal, action == Action::"call_tool", resource == Tool::"weather");',
-            'permit(principal, action == Action::"call_tool", resource) when { principal.claim_roles.contains("admin") };',
-          ],
-        },
-      },
+      value: policiesInline(
+        'permit(principal, action == Action::"call_tool", resource == Tool::"weather");',
+        'permit(principal, action == Action::"call_tool", resource) when { principal.claim_roles.contains("admin") };',
+      ),
       findings:
         'inline.policies[1]: denies callers without claim_roles, whatever others permit; write principal has claim_roles && …',
     },
     'operations on values of other types': {
-      value: {
-        type: 'inline',
-        inline: {
-          policies: [
-            'permit(principal, action, resource) when { context has claim_scope && context.claim_scope.contains("tools:call") };',
-            'permit(principal, action, resource) when { principal has claim_groups && principal.claim_groups like "*staff*" };',
-            'permit(principal, action, resource) when { principal has claim_level && principal.claim_level >= 3 };',
-          ],
-        },
-      },
+      value: policiesInline(
+        'permit(principal, action, resource) when { context has claim_scope && context.claim_scope.contains("tools:call") };',
+        'permit(principal, action, resource) when { principal has claim_groups && principal.claim_groups like "*staff*" };',
+        'permit(principal, action, resource) when { principal has claim_level && principal.claim_level >= 3 };',
+      ),
       findings: [
         'inline.policies[0]: denies requests that reach it, whatever others permit: context.claim_scope is a string, on which `.contains` fails; write `context.claim_scope like "*tools:call*"`',
         'inline.policies[1]: denies requests that reach it, whatever others permit: principal.claim_groups is a set, on which `like` fails; write `.contains("staff")`',

@@ -3,8 +3,8 @@ import { AuthzConfig, AuthzConfigRef } from '../../kinds/schemas.ts'
 import {
   aboutPolicies,
   judgementsOf,
-  policiesInline,
   policiesConfig,
+  policiesInline,
   policiesMap,
   policyListOf,
   WITH_POLICIES_CONFIG,
@@ -41,14 +41,9 @@ export const authorizationPolicyMatches = defineRule({
       ),
     },
     'numbers as decimals': {
-      value: {
-        type: 'inline',
-        inline: {
-          policies: [
-            'permit(principal, action, resource) when { context has arg_limit && context.arg_limit.lessThan(decimal("100.0")) };',
-          ],
-        },
-      },
+      value: policiesInline(
+        'permit(principal, action, resource) when { context has arg_limit && context.arg_limit.lessThan(decimal("100.0")) };',
+      ),
     },
     'groups of a type of their own, that belong to a role': {
       value: {
@@ -115,16 +110,11 @@ export const authorizationPolicyMatches = defineRule({
         'inline.policies[0]: permits nothing: groups are ClaimGroup (groupEntityType), never THVGroup::"staff"; write ClaimGroup::"staff"',
     },
     'attributes that nobody has, and a number': {
-      value: {
-        type: 'inline',
-        inline: {
-          policies: [
-            'permit(principal, action, resource) when { principal has email && principal.email like "*@example.com" };',
-            'forbid(principal, action, resource) when { context has arg_count && context.arg_count == 5 };',
-            'permit(principal, action == Action::"call_tool", resource == Prompt::"greeting");',
-          ],
-        },
-      },
+      value: policiesInline(
+        'permit(principal, action, resource) when { principal has email && principal.email like "*@example.com" };',
+        'forbid(principal, action, resource) when { context has arg_count && context.arg_count == 5 };',
+        'permit(principal, action == Action::"call_tool", resource == Prompt::"greeting");',
+      ),
       findings: [
         'inline.policies[0]: permits nothing: there is no principal.email; write principal.claim_email',
         'inline.policies[1]: forbids nothing: a number in context.arg_count is a decimal, never 5; write == decimal("5.0")',

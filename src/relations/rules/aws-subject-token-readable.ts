@@ -12,12 +12,15 @@ import {
   authServer,
   awsStsOf,
   backend,
+  configWith,
   foundBehind,
   frontsOf,
   gateway,
   gatewayOf,
   githubServer,
+  googleServer,
   inline,
+  joiningAs,
   mappedConfig,
   opaqueCause,
   opaqueSubject,
@@ -26,31 +29,10 @@ import {
   REACHED_KINDS,
   signingProxy,
   type UsedAwsSts,
-  joiningAs,
 } from '../index.ts'
+import { signing } from '../../kinds/mcp-external-auth-config/examples.ts'
 
 const READER = 'arn:aws:iam::123456789012:role/reader'
-
-const signingFor = (subjectProviderName?: string) => ({
-  spec: {
-    type: 'awsSts' as const,
-    awsSts: {
-      region: 'eu-central-1',
-      fallbackRoleArn: READER,
-      ...(subjectProviderName !== undefined && { subjectProviderName }),
-    },
-  },
-})
-const GOOGLE = {
-  ...authServer(),
-  upstreamProviders: [
-    {
-      name: 'google',
-      type: 'oidc' as const,
-      oidcConfig: { issuerUrl: 'https://accounts.google.com', clientId: 'vmcp' },
-    },
-  ],
-}
 
 export const awsSubjectTokenReadable = defineRule({
   id: 'aws-subject-token-readable',
@@ -102,7 +84,7 @@ export const awsSubjectTokenReadable = defineRule({
   examples: {
     'a provider of OpenID Connect, named': {
       kind: 'MCPExternalAuthConfig',
-      value: signingFor('okta'),
+      value: signing({ fallbackRoleArn: READER, subjectProviderName: 'okta' }),
       others: [gateway('vmcp', { authServerConfig: githubServer('okta') }), backend('aws', 'example')],
     },
     'the first provider issues JWTs': {
@@ -138,7 +120,7 @@ export const awsSubjectTokenReadable = defineRule({
     },
     'GitHub, named': {
       kind: 'MCPExternalAuthConfig',
-      value: signingFor('github'),
+      value: signing({ fallbackRoleArn: READER, subjectProviderName: 'github' }),
       others: [gateway('vmcp', { authServerConfig: githubServer('okta') }), backend('aws', 'example')],
       findings:
         'spec.awsSts.subjectProviderName: VirtualMCPServer "vmcp" sends STS the access token of "github" (GitHub), which is no JWT, so every call fails; set awsSts.subjectProviderName to "okta"',
@@ -164,11 +146,7 @@ export const awsSubjectTokenReadable = defineRule({
       kind: 'MCPRemoteProxy',
       value: signingProxy,
       others: [
-        {
-          kind: 'MCPExternalAuthConfig',
-          metadata: { name: 'auth' },
-          spec: { type: 'embeddedAuthServer', embeddedAuthServer: GOOGLE },
-        },
+        configWith('auth', 'embeddedAuthServer', googleServer()),
         mappedConfig('aws', { fallbackRoleArn: READER }),
       ],
       findings:

@@ -2,7 +2,7 @@ import { advice, defineRule, relatedTo } from '../../rule/index.ts'
 import { DEFAULT_SCOPES } from '../../kinds/embedded-auth-server/advertised-scopes.ts'
 import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
 import { embedded, oidc, server } from '../../kinds/virtual-mcp-server/examples.ts'
-import { authServer, issuingBeside, serverEnd, serving } from '../index.ts'
+import { authServer, configWith, issuingBeside, serverEnd, serving } from '../index.ts'
 
 const advertising = (enabled: boolean, ...scopes: readonly string[]) =>
   server({
@@ -58,16 +58,7 @@ export const clientDocumentScopesAdvertised = defineRule({
     'three of the four, for a workload': {
       kind: 'MCPRemoteProxy',
       value: serving({ scopes: ['openid', 'profile', 'offline_access'] }),
-      others: [
-        {
-          kind: 'MCPExternalAuthConfig',
-          metadata: { name: 'auth' },
-          spec: {
-            type: 'embeddedAuthServer',
-            embeddedAuthServer: { ...authServer('okta'), cimd: { enabled: true } },
-          },
-        },
-      ],
+      others: [configWith('auth', 'embeddedAuthServer', { ...authServer('okta'), cimd: { enabled: true } })],
       findings:
         'spec.oidcConfigRef.scopes: add email: up to release 0.46 clients whose metadata document names no scope are refused',
     },

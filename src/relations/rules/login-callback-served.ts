@@ -29,6 +29,7 @@ import {
   gatewayOf,
   heldServersOf,
   issuingBeside,
+  otherOf,
   serving,
   SINGLE_PROVIDER_KINDS,
   type Workload,
@@ -41,16 +42,12 @@ const ID = 'login-callback-served'
 const MOST_PROVIDERS = 20
 const ISSUER = 'https://auth.example.com'
 const defaulting = { ...authServer(), upstreamProviders: [okta] }
-const config = (embeddedAuthServer: ReturnType<typeof authServer> | typeof defaulting) => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'auth' },
-  spec: { type: 'embeddedAuthServer' as const, embeddedAuthServer },
+const config = (embeddedAuthServer: ReturnType<typeof authServer> | typeof defaulting) =>
+  otherOf('MCPExternalAuthConfig', 'auth', { type: 'embeddedAuthServer' as const, embeddedAuthServer })
+const proxy = otherOf('MCPRemoteProxy', 'wiki', {
+  ...serving({}).spec,
+  authServerRef: { kind: 'MCPExternalAuthConfig', name: 'example' },
 })
-const proxy = {
-  kind: 'MCPRemoteProxy',
-  metadata: { name: 'wiki' },
-  spec: { ...serving({}).spec, authServerRef: { kind: 'MCPExternalAuthConfig', name: 'example' } },
-}
 const at = (
   resourceUrl: string,
   authServerConfig: NonNullable<ReturnType<typeof gatewayOf>['spec']>['authServerConfig'],

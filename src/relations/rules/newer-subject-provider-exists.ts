@@ -31,6 +31,7 @@ import {
   inline,
   joiningAs,
   newerSubjectProvider,
+  otherOf,
   type Providers,
   providersOf,
   REACHED_KINDS,
@@ -42,11 +43,8 @@ import {
   WORKLOAD,
 } from '../index.ts'
 
-const config = (type: 'xaa' | 'awsSts', settings: object): Other => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'jira' },
-  spec: { type, [type]: settings },
-})
+const config = (type: 'xaa' | 'awsSts', settings: object): Other =>
+  otherOf('MCPExternalAuthConfig', 'jira', { type, [type]: settings })
 const XAA = {
   idpTokenUrl: 'https://okta.example.com/token',
   targetTokenUrl: 'https://jira.example.com/token',

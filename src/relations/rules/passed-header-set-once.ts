@@ -25,6 +25,7 @@ import {
   getWorkload,
   groupOf,
   membersOf,
+  otherOf,
   type Workload,
 } from '../index.ts'
 
@@ -38,11 +39,8 @@ const entrySpec = (headerForward: object) => ({
   remoteUrl: 'https://jira.example.com/mcp',
   headerForward,
 })
-const entry = (name: string, headerForward: object) => ({
-  kind: 'MCPServerEntry',
-  metadata: { name },
-  spec: entrySpec(headerForward),
-})
+const entry = (name: string, headerForward: object) =>
+  otherOf('MCPServerEntry', name, entrySpec(headerForward))
 
 export const passedHeaderSetOnce = defineRule({
   id: ID,

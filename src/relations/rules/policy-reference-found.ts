@@ -9,15 +9,12 @@ import {
   shortQuote,
 } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
-import { gatewayOf, getPolicies, policyReferencesOf } from '../index.ts'
+import { gatewayOf, getPolicies, otherOf, policyReferencesOf } from '../index.ts'
 
 const MISSING = 'meanwhile the operator does not reconcile the resource'
 
-const policies = (name: string, type = 'cedarv1'): Other => ({
-  kind: 'MCPAuthzConfig',
-  metadata: { name },
-  spec: { type, config: {} },
-})
+const policies = (name: string, type = 'cedarv1'): Other =>
+  otherOf('MCPAuthzConfig', name, { type, config: {} })
 
 const guarded = (name: string) =>
   gatewayOf({

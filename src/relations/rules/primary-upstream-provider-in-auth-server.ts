@@ -6,6 +6,7 @@ import {
   type Gateway,
   gatewayOf,
   PERMIT,
+  policiesInline,
   withPolicies,
   type Workload,
 } from '../index.ts'
@@ -57,7 +58,7 @@ export const primaryUpstreamProviderInAuthServer = defineRule({
     },
     'policies of a workload': {
       kind: 'MCPServer',
-      value: { spec: { authzConfig: { type: 'inline', inline: { policies: [PERMIT] } } } },
+      value: { spec: { authzConfig: policiesInline(PERMIT) } },
     },
     'in the inline policies': {
       kind: 'VirtualMCPServer',

@@ -20,7 +20,7 @@ import {
 } from '../../kinds/embedded-auth-server/callback.ts'
 import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
 import { embedded, oidc, server, type Spec } from '../../kinds/virtual-mcp-server/examples.ts'
-import { authServer, issuingBeside, serverConfig, serverEnd, serving } from '../index.ts'
+import { authServer, configWith, issuingBeside, serverConfig, serverEnd, serving } from '../index.ts'
 
 const ID = 'resource-url-host-agreed'
 const [HERE, ELSEWHERE] = ['https://auth.example.com', 'https://mcp.example.com']
@@ -30,11 +30,7 @@ const at = (resourceUrl: string, authServerConfig: Spec['authServerConfig']) =>
     authServerConfig,
   })
 const workloadAt = (url: string) => serving({ name: 'corporate', audience: url, resourceUrl: url })
-const config = (embeddedAuthServer: object) => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'auth' },
-  spec: { type: 'embeddedAuthServer', embeddedAuthServer },
-})
+const config = (embeddedAuthServer: object) => configWith('auth', 'embeddedAuthServer', embeddedAuthServer)
 
 export const resourceUrlHostAgreed = defineRule({
   id: ID,

@@ -28,19 +28,9 @@ import {
   type UsedAwsSts,
   joiningAs,
 } from '../index.ts'
+import { signing } from '../../kinds/mcp-external-auth-config/examples.ts'
 
 const READER = 'arn:aws:iam::123456789012:role/reader'
-
-const naming = (sessionNameClaim?: string) => ({
-  spec: {
-    type: 'awsSts' as const,
-    awsSts: {
-      region: 'eu-central-1',
-      fallbackRoleArn: READER,
-      ...(sessionNameClaim !== undefined && { sessionNameClaim }),
-    },
-  },
-})
 
 /** An authorization server at which no user logs in, and its one client. */
 const withoutLogin = { ...without(authServer(), 'upstreamProviders'), delegateClients: [agent] }
@@ -99,12 +89,12 @@ export const sessionNameClaimAvailable = defineRule({
   examples: {
     'the address of the caller': {
       kind: 'MCPExternalAuthConfig',
-      value: naming('email'),
+      value: signing({ fallbackRoleArn: READER, sessionNameClaim: 'email' }),
       others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
     },
     'the address of a user of another issuer, for whom a client may act': {
       kind: 'MCPExternalAuthConfig',
-      value: naming('email'),
+      value: signing({ fallbackRoleArn: READER, sessionNameClaim: 'email' }),
       others: [
         gateway('vmcp', { authServerConfig: { ...withoutLogin, trustedIssuers: [partner] } }),
         backend('aws', 'example'),
@@ -117,7 +107,7 @@ export const sessionNameClaimAvailable = defineRule({
     },
     'clients bring the tokens of another issuer': {
       kind: 'MCPExternalAuthConfig',
-      value: naming('preferred_username'),
+      value: signing({ fallbackRoleArn: READER, sessionNameClaim: 'preferred_username' }),
       others: [gateway('vmcp'), backend('aws', 'example')],
     },
     'a proxy whose callers bring the tokens of another issuer': {
@@ -127,21 +117,21 @@ export const sessionNameClaimAvailable = defineRule({
     },
     'a name that only the provider knows': {
       kind: 'MCPExternalAuthConfig',
-      value: naming('preferred_username'),
+      value: signing({ fallbackRoleArn: READER, sessionNameClaim: 'preferred_username' }),
       others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
       findings:
         'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues lack "preferred_username": every call fails; use sub or email',
     },
     'the audience, which is a list': {
       kind: 'MCPExternalAuthConfig',
-      value: naming('aud'),
+      value: signing({ fallbackRoleArn: READER, sessionNameClaim: 'aud' }),
       others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
       findings:
         'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues have "aud", which is not a string: every call fails; use sub or email',
     },
     'the address, of clients without a login': {
       kind: 'MCPExternalAuthConfig',
-      value: naming('email'),
+      value: signing({ fallbackRoleArn: READER, sessionNameClaim: 'email' }),
       others: [gateway('vmcp', { authServerConfig: withoutLogin }), backend('aws', 'example')],
       findings:
         'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues lack "email": every call fails; use client_id',

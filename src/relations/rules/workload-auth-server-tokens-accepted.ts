@@ -24,6 +24,7 @@ import {
   OIDC_CONFIG,
   oidcConfig,
   oidcConfigNamed,
+  otherOf,
   type Refusal,
   refusalBy,
   refusedCause,
@@ -36,14 +37,11 @@ import {
 const ID = 'workload-auth-server-tokens-accepted'
 
 /** A proxy whose authorization server and MCPOIDCConfig have these names, for examples. */
-const proxyWith = (auth: string, corporate: string) => ({
-  kind: 'MCPRemoteProxy',
-  metadata: { name: 'wiki' },
-  spec: {
+const proxyWith = (auth: string, corporate: string) =>
+  otherOf('MCPRemoteProxy', 'wiki', {
     authServerRef: { kind: 'MCPExternalAuthConfig', name: auth },
     oidcConfigRef: { name: corporate, audience: 'https://auth.example.com/mcp' },
-  },
-})
+  })
 
 const SERVER = { spec: { type: 'embeddedAuthServer' as const, embeddedAuthServer: authServer('okta') } }
 
@@ -145,11 +143,10 @@ export const workloadAuthServerTokensAccepted = defineRule({
         value: serving({}),
         others: [
           serverConfig('auth', 'okta'),
-          {
-            kind: 'MCPOIDCConfig',
-            metadata: { name: 'corporate' },
-            spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} },
-          },
+          otherOf('MCPOIDCConfig', 'corporate', {
+            type: 'kubernetesServiceAccount',
+            kubernetesServiceAccount: {},
+          }),
         ],
         findings:
           'spec.oidcConfigRef.name: MCPOIDCConfig "corporate" accepts only tokens of the cluster, so those of MCPExternalAuthConfig "auth" are refused with 401; name one of type inline with its issuer',
@@ -165,11 +162,10 @@ export const workloadAuthServerTokensAccepted = defineRule({
         value: SERVER,
         others: [
           proxyWith('example', 'corporate'),
-          {
-            kind: 'MCPOIDCConfig',
-            metadata: { name: 'corporate' },
-            spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} },
-          },
+          otherOf('MCPOIDCConfig', 'corporate', {
+            type: 'kubernetesServiceAccount',
+            kubernetesServiceAccount: {},
+          }),
         ],
         findings:
           'spec.embeddedAuthServer.issuer: MCPOIDCConfig "corporate" refuses these tokens with 401 at MCPRemoteProxy "wiki": it accepts only tokens of the cluster; name one of type inline there',

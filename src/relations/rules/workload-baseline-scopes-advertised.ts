@@ -18,6 +18,7 @@ import {
   authServer,
   type HeldServer,
   heldServersOf,
+  otherOf,
   serving,
   SINGLE_PROVIDER_KINDS,
   WORKLOAD,
@@ -45,23 +46,17 @@ function missingIn({ workload, server }: HeldServer, cluster: Cluster): string[]
 const baselineOf = oncePerCluster((server: Server) => new Set(server.baselineClientScopes))
 
 /** A proxy that advertises these scopes of the server `example`. */
-const advertising = (...scopes: string[]) => ({
-  kind: 'MCPRemoteProxy',
-  metadata: { name: 'wiki' },
-  spec: {
+const advertising = (...scopes: string[]) =>
+  otherOf('MCPRemoteProxy', 'wiki', {
     authServerRef: { kind: 'MCPExternalAuthConfig', name: 'example' },
     oidcConfigRef: { name: 'corporate', audience: 'https://auth.example.com/mcp', scopes },
-  },
-})
+  })
 
-const withBaseline = (...baselineClientScopes: string[]) => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'auth' },
-  spec: {
+const withBaseline = (...baselineClientScopes: string[]) =>
+  otherOf('MCPExternalAuthConfig', 'auth', {
     type: 'embeddedAuthServer' as const,
     embeddedAuthServer: { ...authServer('okta'), baselineClientScopes },
-  },
-})
+  })
 
 export const workloadBaselineScopesAdvertised = defineRule({
   id: ID,

@@ -10,16 +10,13 @@ import {
   getAuthConfig,
   headerConfig,
   inline,
+  otherOf,
 } from '../index.ts'
 
 const ID = 'workload-credentials-configured'
 const MISSING = 'without a token this workload answers 401, and its tools are missing'
 
-const OPEN = {
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'none' },
-  spec: { type: 'unauthenticated' },
-}
+const OPEN = otherOf('MCPExternalAuthConfig', 'none', { type: 'unauthenticated' })
 
 /** A workload that validates the tokens of its callers. */
 const checking = (config?: string) => ({

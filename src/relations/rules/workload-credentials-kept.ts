@@ -25,8 +25,10 @@ import {
   authServersOf,
   bearerConfig,
   configsOf,
+  configWith,
   exchangeConfig,
   getWorkload,
+  otherOf,
   serverConfig,
   serving,
   SINGLE_PROVIDER_KINDS,
@@ -39,37 +41,25 @@ const ADDS_CREDENTIALS: ReadonlySet<string | undefined> = new Set(['tokenExchang
 
 const ID = 'workload-credentials-kept'
 
-const stripping = (config: string) => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: config },
-  spec: {
+const stripping = (config: string) =>
+  otherOf('MCPExternalAuthConfig', config, {
     type: 'embeddedAuthServer' as const,
     embeddedAuthServer: { ...authServer('okta'), disableUpstreamTokenInjection: true },
-  },
-})
+  })
 
 /** A proxy with this authorization server, which exchanges tokens by this MCPExternalAuthConfig. */
-const exchangingBy = (auth: string, exchange: string) => ({
-  kind: 'MCPRemoteProxy',
-  metadata: { name: 'wiki' },
-  spec: {
+const exchangingBy = (auth: string, exchange: string) =>
+  otherOf('MCPRemoteProxy', 'wiki', {
     authServerRef: { kind: 'MCPExternalAuthConfig', name: auth },
     externalAuthConfigRef: { name: exchange },
-  },
-})
+  })
 
-const issuingOnly = (config: string, upstreamProviders: undefined | readonly []) => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: config },
-  spec: {
-    type: 'embeddedAuthServer',
-    embeddedAuthServer: {
-      ...without(authServer(), 'upstreamProviders'),
-      ...(upstreamProviders !== undefined && { upstreamProviders }),
-      inboundGrants: { tokenExchange: {} },
-    },
-  },
-})
+const issuingOnly = (config: string, upstreamProviders: undefined | readonly []) =>
+  configWith(config, 'embeddedAuthServer', {
+    ...without(authServer(), 'upstreamProviders'),
+    ...(upstreamProviders !== undefined && { upstreamProviders }),
+    inboundGrants: { tokenExchange: {} },
+  })
 
 export const workloadCredentialsKept = defineRule({
   id: ID,

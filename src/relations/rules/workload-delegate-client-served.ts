@@ -16,27 +16,21 @@ import {
   spiffeClients,
 } from '../../kinds/embedded-auth-server/inbound-grants.ts'
 import { type EmbeddedAuthServer, MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
-import { authServer, issuingBeside, serving } from '../index.ts'
+import { authServer, configWith, issuingBeside, serving } from '../index.ts'
 
 const SERVER = pathTo<Static<typeof EmbeddedAuthServer>>(['spec', 'embeddedAuthServer'])
 const resourceUrl = 'https://mcp.example.com'
-const delegating = (...clients: (typeof agent)[]) => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'auth' },
-  spec: {
-    type: 'embeddedAuthServer',
-    embeddedAuthServer: { ...authServer('okta'), ...(clients.length > 0 && { delegateClients: clients }) },
-  },
-})
+const delegating = (...clients: (typeof agent)[]) =>
+  configWith('auth', 'embeddedAuthServer', {
+    ...authServer('okta'),
+    ...(clients.length > 0 && { delegateClients: clients }),
+  })
 
-const asserting = (allowed: string, accepted: string) => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'auth' },
-  spec: {
-    type: 'embeddedAuthServer',
-    embeddedAuthServer: { ...authServer('okta'), trustedIssuers: [assertionIssuer(allowed, accepted)] },
-  },
-})
+const asserting = (allowed: string, accepted: string) =>
+  configWith('auth', 'embeddedAuthServer', {
+    ...authServer('okta'),
+    trustedIssuers: [assertionIssuer(allowed, accepted)],
+  })
 
 export const workloadDelegateClientServed = defineRule({
   id: 'workload-delegate-client-served',

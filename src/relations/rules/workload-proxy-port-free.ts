@@ -1,24 +1,17 @@
 import { defineRule, end, forbidden, isAbsent, nameText, relatedTo } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
-import { AUTH_CONFIG, authServer, authServersOf, serving } from '../index.ts'
+import { AUTH_CONFIG, authServer, authServersOf, configWith, serving } from '../index.ts'
 
 /** The port of an embedded authorization server with TLS; the operator sets it, and it cannot be configured. */
 const TLS_PORT = 8443
 
-const listening = {
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'auth' },
-  spec: {
-    type: 'embeddedAuthServer',
-    embeddedAuthServer: {
-      ...authServer('okta'),
-      tlsListener: {
-        certificateSecretRef: { name: 'tls', key: 'tls.crt' },
-        privateKeySecretRef: { name: 'tls', key: 'tls.key' },
-      },
-    },
+const listening = configWith('auth', 'embeddedAuthServer', {
+  ...authServer('okta'),
+  tlsListener: {
+    certificateSecretRef: { name: 'tls', key: 'tls.crt' },
+    privateKeySecretRef: { name: 'tls', key: 'tls.key' },
   },
-}
+})
 const onPort = (proxyPort: number) => ({ spec: { ...serving({}).spec, proxyPort } })
 
 export const workloadProxyPortFree = defineRule({

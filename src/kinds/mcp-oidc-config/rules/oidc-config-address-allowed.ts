@@ -11,6 +11,7 @@ import {
   gateway,
   type Gateway,
   mayIssue,
+  otherOf,
   serverConfig,
   stsConfig,
   type Workload,
@@ -24,11 +25,8 @@ const GATEWAY_PORT = '4483'
 const INSIDE =
   'is at a private address, where no keys are fetched, so every token is refused; set `jwksAllowPrivateIP: true` beside it'
 
-const user = (name: string, settings: object = {}) => ({
-  kind: 'MCPRemoteProxy',
-  metadata: { name },
-  spec: { oidcConfigRef: { name: 'example', audience: name }, ...settings },
-})
+const user = (name: string, settings: object = {}) =>
+  otherOf('MCPRemoteProxy', name, { oidcConfigRef: { name: 'example', audience: name }, ...settings })
 const proxy = (config: string) => user('proxy', { externalAuthConfigRef: { name: config } })
 
 export const oidcConfigAddressAllowed = defineRule({

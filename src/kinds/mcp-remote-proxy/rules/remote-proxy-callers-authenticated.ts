@@ -23,6 +23,7 @@ import {
   exchangeConfig,
   getAuthConfig,
   getWorkload,
+  otherOf,
   stsConfig,
 } from '../../../relations/index.ts'
 import { holdsCredential } from '../../headers.ts'
@@ -103,11 +104,10 @@ export const remoteProxyCallersAuthenticated = defineRule({
       kind: 'MCPExternalAuthConfig',
       value: TOKEN,
       others: [
-        {
-          kind: 'MCPRemoteProxy',
-          metadata: { name: 'wiki' },
-          spec: { ...using('example').spec, oidcConfigRef: { name: 'corporate', audience: 'wiki' } },
-        },
+        otherOf('MCPRemoteProxy', 'wiki', {
+          ...using('example').spec,
+          oidcConfigRef: { name: 'corporate', audience: 'wiki' },
+        }),
         { kind: 'MCPServerEntry', metadata: { name: 'wiki' }, ...using('example') },
       ],
     },

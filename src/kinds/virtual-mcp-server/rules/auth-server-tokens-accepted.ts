@@ -14,6 +14,7 @@ import {
   issuerText,
   oidcConfig,
   oidcConfigNamed,
+  otherOf,
   refusalOf,
   refusedCause,
 } from '../../../relations/index.ts'
@@ -79,11 +80,10 @@ export const authServerTokensAccepted = defineRule({
     'tokens of the cluster': {
       value: gatewayOf({ authServerConfig: authServer('okta') }),
       others: [
-        {
-          kind: 'MCPOIDCConfig',
-          metadata: { name: 'corporate' },
-          spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} },
-        },
+        otherOf('MCPOIDCConfig', 'corporate', {
+          type: 'kubernetesServiceAccount',
+          kubernetesServiceAccount: {},
+        }),
       ],
       findings:
         'spec.incomingAuth.oidcConfigRef.name: Invalid value: "corporate": MCPOIDCConfig "corporate" accepts only tokens of the cluster (type kubernetesServiceAccount), and none of authServerConfig; name one of type inline with the same issuer',

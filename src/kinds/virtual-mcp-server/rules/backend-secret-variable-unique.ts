@@ -12,6 +12,7 @@ import {
   type AuthConfig,
   authConfigNamed,
   configsReached,
+  configWith,
   gatewayOf,
   headerConfig,
   inline,
@@ -24,14 +25,11 @@ import { VirtualMCPServer } from '../schema.ts'
 const ID = 'backend-secret-variable-unique'
 
 /** The API keys of two MCPExternalAuthConfigs in one Secret, for examples. */
-const keyOf = (name: string) => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name },
-  spec: {
-    type: 'headerInjection',
-    headerInjection: { headerName: 'X-Api-Key', valueSecretRef: { name: 'keys', key: 'jira' } },
-  },
-})
+const keyOf = (name: string) =>
+  configWith(name, 'headerInjection', {
+    headerName: 'X-Api-Key',
+    valueSecretRef: { name: 'keys', key: 'jira' },
+  })
 
 export const backendSecretVariableUnique = defineRule({
   id: ID,

@@ -6,6 +6,7 @@ import {
   OIDC_CONFIG,
   oidcConfig,
   oidcConfigNamed,
+  otherOf,
 } from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -45,14 +46,10 @@ export const incomingJwksPrivateIpNeeded = defineRule({
     'set beside the issuer': {
       value: gatewayOf({ authServerConfig: authServer('okta') }),
       others: [
-        {
-          kind: 'MCPOIDCConfig',
-          metadata: { name: 'corporate' },
-          spec: {
-            type: 'inline',
-            inline: { issuer: 'https://auth.example.com', jwksAllowPrivateIP: true },
-          },
-        },
+        otherOf('MCPOIDCConfig', 'corporate', {
+          type: 'inline',
+          inline: { issuer: 'https://auth.example.com', jwksAllowPrivateIP: true },
+        }),
       ],
       findings:
         'spec.incomingAuth.oidcConfigRef.name: MCPOIDCConfig "corporate" sets jwksAllowPrivateIP, which authServerConfig does not need',
