@@ -25,6 +25,9 @@ export type Statement = { readonly section: string } & (
   | { readonly says: string }
 )
 
+export const must = (section: string, text: string): Statement => ({ section, must: text })
+export const says = (section: string, text: string): Statement => ({ section, says: text })
+
 /** A statement of the specification, or the name of one of its sections or of a decision: `2.4.1`, `decision 14`. */
 export type Source = Statement | string
 

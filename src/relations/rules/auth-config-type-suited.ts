@@ -13,6 +13,7 @@ import {
   pathText,
   pathTo,
   relatedTo,
+  says,
 } from '../../rule/index.ts'
 import {
   MCPExternalAuthConfig,
@@ -87,15 +88,15 @@ export const authConfigTypeSuited = defineRule({
     threads: ['stacklok/toolhive#5930', 'stacklok/toolhive#5202', 'stacklok/toolhive#6242'],
   },
   sources: [
-    {
-      section: '1',
-      says: 'Every kind of workload can refer to every type of configuration (releases do not use all of them).',
-    },
-    {
-      section: '5.2',
-      says: 'tokenExchange: the token replaces the Authorization header unless externalTokenHeaderName is set.',
-    },
-    { section: '5.2', says: 'Each type is a strategy of vMCP (releases have none for two of them).' },
+    says(
+      '1',
+      'Every kind of workload can refer to every type of configuration (releases do not use all of them).',
+    ),
+    says(
+      '5.2',
+      'tokenExchange: the token replaces the Authorization header unless externalTokenHeaderName is set.',
+    ),
+    says('5.2', 'Each type is a strategy of vMCP (releases have none for two of them).'),
     'decision 9',
   ],
   check(resource, { cluster, self }) {

@@ -7,6 +7,7 @@ import {
   namesText,
   pathTo,
   relatedTo,
+  says,
 } from '../../rule/index.ts'
 import { type Server, storageType } from '../../kinds/embedded-auth-server/effective.ts'
 import { redis, without } from '../../kinds/embedded-auth-server/examples.ts'
@@ -69,11 +70,8 @@ export const authServerStorageShared = defineRule({
     consequence: 'degrades',
   },
   sources: [
-    {
-      section: '5.3',
-      says: 'Upstream tokens in memory are lost at a restart; for production use redis with Sentinel.',
-    },
-    { section: '5.3', says: 'Keys that are not given are generated at startup.' },
+    says('5.3', 'Upstream tokens in memory are lost at a restart; for production use redis with Sentinel.'),
+    says('5.3', 'Keys that are not given are generated at startup.'),
     'decision 21',
   ],
   *check(resource, { cluster, self }) {

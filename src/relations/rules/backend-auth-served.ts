@@ -1,4 +1,4 @@
-import { about, advice, defineRule, dependingAsError, MOST_HINTS, relatedTo } from '../../rule/index.ts'
+import { about, advice, defineRule, dependingAsError, MOST_HINTS, must, relatedTo } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer, MCPServerEntry } from '../../kinds/schemas.ts'
 import {
   authServer,
@@ -27,11 +27,8 @@ export const backendAuthServed = defineRule({
     'Each VirtualMCPServer that uses the own reference of the backend has the upstream provider that its configuration names.',
   why: 'Every call to the backend fails there, until the VirtualMCPServer is changed as well.',
   sources: [
-    { section: '2.4.6', must: 'providerName must equal a name in upstreamProviders of the embedded server.' },
-    {
-      section: '5.2',
-      must: 'upstreamInject requires an embedded authorization server on the VirtualMCPServer.',
-    },
+    must('2.4.6', 'providerName must equal a name in upstreamProviders of the embedded server.'),
+    must('5.2', 'upstreamInject requires an embedded authorization server on the VirtualMCPServer.'),
     'decision 9',
   ],
   *check(resource, { path, cluster, self }) {

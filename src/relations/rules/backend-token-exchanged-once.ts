@@ -1,4 +1,4 @@
-import { about, advice, defineRule, end, nameText, pathTo, relatedTo } from '../../rule/index.ts'
+import { about, advice, defineRule, end, nameText, pathTo, relatedTo, says } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
 import {
   AUTH_CONFIG,
@@ -38,10 +38,7 @@ export const backendTokenExchangedOnce = defineRule({
     threads: ['stacklok/toolhive#4863', 'stacklok/toolhive#4109'],
   },
   sources: [
-    {
-      section: '5.2',
-      says: 'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.',
-    },
+    says('5.2', 'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.'),
     'decision 3',
   ],
   *check(resource, { cluster, self }) {

@@ -1,4 +1,4 @@
-import { advice, defineRule, dependingOn, namesText, relatedTo } from '../../rule/index.ts'
+import { advice, defineRule, dependingOn, namesText, relatedTo, says } from '../../rule/index.ts'
 import { MCPExternalAuthConfig, MCPGroup, MCPOIDCConfig } from '../../kinds/schemas.ts'
 import { backend, BACKEND_KINDS, gateway, headerConfig, inline, oidcConfig, referenceEnds } from '../index.ts'
 
@@ -15,10 +15,10 @@ export const deletedResourceUnreferenced = defineRule({
   summary: 'Nothing refers to a resource that is deleted.',
   why: 'Those who refer to it lose their credentials, their group or their login; the operator may also keep it for ever in deletion.',
   sources: [
-    {
-      section: '1',
-      says: 'Shared resources are referenced by name: what is named exists, what is shared is still wanted.',
-    },
+    says(
+      '1',
+      'Shared resources are referenced by name: what is named exists, what is shared is still wanted.',
+    ),
     'decision 11',
   ],
   *check(_, { path, cluster, self }) {

@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../rule/index.ts'
+import { advice, defineRule, must } from '../../rule/index.ts'
 import { holdsCredential } from '../../kinds/headers.ts'
 import { MCPRemoteProxy, MCPServerEntry } from '../../kinds/schemas.ts'
 
@@ -22,7 +22,7 @@ export const forwardedCredentialInSecret = defineRule({
     consequence: 'lets anyone in',
   },
   sources: [
-    { section: '5.3', must: 'Values are never inlined; they are referenced through Secret references.' },
+    must('5.3', 'Values are never inlined; they are referenced through Secret references.'),
     'decision 21',
   ],
   *check({ spec }, { path }) {

@@ -1,4 +1,4 @@
-import { defineRule } from '../../rule/index.ts'
+import { defineRule, says } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer, MCPServerEntry, VirtualMCPServer } from '../../kinds/schemas.ts'
 import {
   backend,
@@ -24,7 +24,7 @@ export const ownReferenceAgreed = defineRule({
     'Where no release is known, a backend that an inline VirtualMCPServer does not list has no `externalAuthConfigRef` of its own.',
   why: 'The specification sends such a backend nothing, or the default; releases use its own reference. With the release named or installed, this is not said.',
   sources: [
-    { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
+    says('5.2', 'inline: backends that are not in the map receive unauthenticated requests.'),
     'decision 10',
   ],
   check: (resource, { cluster, self }) =>

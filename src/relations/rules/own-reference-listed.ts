@@ -1,4 +1,4 @@
-import { defineRule } from '../../rule/index.ts'
+import { defineRule, says } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer, MCPServerEntry, VirtualMCPServer } from '../../kinds/schemas.ts'
 import {
   backend,
@@ -32,7 +32,7 @@ export const ownReferenceListed = defineRule({
     threads: ['stacklok/toolhive#6837'],
   },
   sources: [
-    { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
+    says('5.2', 'inline: backends that are not in the map receive unauthenticated requests.'),
     'decision 10',
   ],
   check: (resource, { cluster, self }) =>

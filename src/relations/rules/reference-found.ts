@@ -2,10 +2,12 @@ import {
   defineRule,
   dependingOn,
   MOST_HINTS,
+  must,
   nearest,
   notFound,
   pathTo,
   relatedTo,
+  says,
   shortQuote,
 } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer, MCPServerEntry, VirtualMCPServer } from '../../kinds/schemas.ts'
@@ -28,14 +30,14 @@ export const referenceFound = defineRule({
   summary: 'What a reference names exists, in the namespace of the resource.',
   why: 'The workload waits for it, or does without. Apply order is free, so this is not an error: it may come later.',
   sources: [
-    {
-      section: '1',
-      says: 'Shared resources are referenced by name: what is named exists, what is shared is still wanted.',
-    },
-    {
-      section: '2',
-      must: 'A resource is referenced from its own namespace only: a reference is a name, without a namespace.',
-    },
+    says(
+      '1',
+      'Shared resources are referenced by name: what is named exists, what is shared is still wanted.',
+    ),
+    must(
+      '2',
+      'A resource is referenced from its own namespace only: a reference is a name, without a namespace.',
+    ),
     'decision 9',
   ],
   *check(resource, { cluster, self }) {

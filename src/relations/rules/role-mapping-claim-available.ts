@@ -1,4 +1,4 @@
-import { about, advice, defineRule, end, nameText, type Path, relatedTo } from '../../rule/index.ts'
+import { about, advice, defineRule, end, nameText, type Path, relatedTo, says } from '../../rule/index.ts'
 import {
   MCPExternalAuthConfig,
   MCPRemoteProxy,
@@ -50,10 +50,7 @@ export const roleMappingClaimAvailable = defineRule({
     reportedBy: 'nobody',
     consequence: 'wrong identity',
   },
-  sources: [
-    { section: '2.4.1', says: 'roleClaim names the claim into which mappings with claim look.' },
-    'decision 3',
-  ],
+  sources: [says('2.4.1', 'roleClaim names the claim into which mappings with claim look.'), 'decision 3'],
   *check(resource, context) {
     const { cluster, self } = context
     if (self.kind === 'MCPExternalAuthConfig') {

@@ -7,6 +7,7 @@ import {
   notFound,
   pathTo,
   relatedTo,
+  says,
   shortQuote,
 } from '../../rule/index.ts'
 import {
@@ -36,7 +37,7 @@ export const secretReferenceFound = defineRule({
   severity: 'warning',
   summary: 'A Secret that is named exists and has the key (only where Secrets may be looked at).',
   why: 'The workload does not start, or fails at its first call.',
-  sources: [{ section: '2.1', says: 'name is the name of the Secret, key a key within it.' }, 'decision 22'],
+  sources: [says('2.1', 'name is the name of the Secret, key a key within it.'), 'decision 22'],
   *check(resource, { cluster }) {
     if (!seesSecrets(cluster)) return
     let hints = MOST_HINTS

@@ -1,4 +1,4 @@
-import { about, advice, defineRule, end, nameText, relatedTo, shortQuote } from '../../rule/index.ts'
+import { about, advice, defineRule, end, nameText, relatedTo, says, shortQuote } from '../../rule/index.ts'
 import { agent, partner, without } from '../../kinds/embedded-auth-server/examples.ts'
 import {
   MCPExternalAuthConfig,
@@ -50,7 +50,7 @@ export const sessionNameClaimAvailable = defineRule({
     reportedBy: 'nobody',
     consequence: 'denies everyone',
   },
-  sources: [{ section: '2.4.1', says: 'sessionNameClaim names the claim of the session.' }, 'decision 3'],
+  sources: [says('2.4.1', 'sessionNameClaim names the claim of the session.'), 'decision 3'],
   *check(resource, { cluster, self }) {
     if (self.kind === 'MCPExternalAuthConfig') {
       const awsSts = awsStsOf(resource as AuthConfig)

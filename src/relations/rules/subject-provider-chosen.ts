@@ -5,13 +5,14 @@ import {
   type Cluster,
   defineRule,
   end,
+  type ErrorSubject,
   type FieldError,
-  nameText,
   namesText,
+  nameText,
   type ObjectName,
   relatedTo,
+  says,
   shortQuote,
-  type ErrorSubject,
 } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer, MCPServerEntry, VirtualMCPServer } from '../../kinds/schemas.ts'
 import {
@@ -60,10 +61,10 @@ export const subjectProviderChosen = defineRule({
     threads: ['stacklok/toolhive#4528', 'stacklok/toolhive#5697'],
   },
   sources: [
-    {
-      section: '2.4.5',
-      says: 'An empty subjectProviderName is filled in with the first provider of the VirtualMCPServer.',
-    },
+    says(
+      '2.4.5',
+      'An empty subjectProviderName is filled in with the first provider of the VirtualMCPServer.',
+    ),
     'decision 25',
   ],
   *check(resource, { cluster, self, old }) {

@@ -1,4 +1,4 @@
-import { defineRule, dependingOn, end, invalid, nameText, pathTo, relatedTo } from '../../rule/index.ts'
+import { defineRule, dependingOn, end, invalid, must, nameText, pathTo, relatedTo } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
 import { AUTH_CONFIG, getAuthConfig, referencesOf, serverConfig, workload } from '../index.ts'
 
@@ -17,11 +17,8 @@ export const workloadAuthServerSingleProvider = defineRule({
     consequence: 'does not start',
   },
   sources: [
-    {
-      section: '2.4.3',
-      must: 'MCPServer and MCPRemoteProxy accept one upstream provider, VirtualMCPServer several.',
-    },
-    { section: '8', must: 'Upstream providers per MCPServer or MCPRemoteProxy: 1.' },
+    must('2.4.3', 'MCPServer and MCPRemoteProxy accept one upstream provider, VirtualMCPServer several.'),
+    must('8', 'Upstream providers per MCPServer or MCPRemoteProxy: 1.'),
     'decision 9',
   ],
   *check(resource, { cluster, self }) {

@@ -1,4 +1,4 @@
-import { advice, defineRule, namesText, nameText } from '../../rule/index.ts'
+import { advice, defineRule, namesText, nameText, says } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
 import {
   authConfigNamed,
@@ -42,12 +42,9 @@ export const workloadCredentialsConfigured = defineRule({
     threads: ['mitodl/ol-infrastructure#5295'],
   },
   sources: [
-    {
-      section: '5.2',
-      says: 'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.',
-    },
-    { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
-    { section: '7', says: 'A backend not listed under inline outgoing authentication gets no credentials.' },
+    says('5.2', 'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.'),
+    says('5.2', 'inline: backends that are not in the map receive unauthenticated requests.'),
+    says('7', 'A backend not listed under inline outgoing authentication gets no credentials.'),
     'decision 10',
     'decision 21',
   ],

@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, says } from '../../../rule/index.ts'
 import { server } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
@@ -15,10 +15,10 @@ export const authServerKeysSeparate = defineRule({
     consequence: 'does not start',
   },
   sources: [
-    {
-      section: '2.4.3',
-      says: 'signingKeySecretRefs hold signing keys, hmacSecretRefs secrets of at least 32 random bytes.',
-    },
+    says(
+      '2.4.3',
+      'signingKeySecretRefs hold signing keys, hmacSecretRefs secrets of at least 32 random bytes.',
+    ),
   ],
   *check({ signingKeySecretRefs, hmacSecretRefs }, { path }) {
     if (signingKeySecretRefs === undefined || hmacSecretRefs === undefined) return

@@ -1,4 +1,4 @@
-import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, says } from '../../../rule/index.ts'
 import { server, without } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
@@ -9,12 +9,12 @@ export const authServerSigningKeysPersistent = defineRule({
   summary: 'The authorization server has a signing key in a Secret.',
   why: 'A key made at start is lost at a restart: issued tokens can no longer be verified and every user must log in again.',
   sources: [
-    { section: '2.4.3', says: 'Without signing keys an ephemeral one is generated (development only).' },
-    {
-      section: '5.3',
-      says: 'Persistent keys and secrets are required for production; ephemeral ones end all sessions at a restart.',
-    },
-    { section: '7', says: 'Without persistent keys a restart invalidates tokens, codes and refresh tokens.' },
+    says('2.4.3', 'Without signing keys an ephemeral one is generated (development only).'),
+    says(
+      '5.3',
+      'Persistent keys and secrets are required for production; ephemeral ones end all sessions at a restart.',
+    ),
+    says('7', 'Without persistent keys a restart invalidates tokens, codes and refresh tokens.'),
     'decision 21',
   ],
   *check(server, { path }) {

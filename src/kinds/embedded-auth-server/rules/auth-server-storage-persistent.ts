@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, says } from '../../../rule/index.ts'
 import { storageType } from '../effective.ts'
 import { server, withRedis, without } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -16,11 +16,8 @@ export const authServerStoragePersistent = defineRule({
     consequence: 'degrades',
   },
   sources: [
-    { section: '2.4.3', says: 'storage defaults to memory.' },
-    {
-      section: '5.3',
-      says: 'Upstream tokens in memory are lost at a restart; for production use redis with Sentinel.',
-    },
+    says('2.4.3', 'storage defaults to memory.'),
+    says('5.3', 'Upstream tokens in memory are lost at a restart; for production use redis with Sentinel.'),
     'decision 21',
   ],
   *check(server, { path }) {

@@ -1,4 +1,4 @@
-import { defineRule, invalid, isAbsent, isLoopback, parseUrl } from '../../../rule/index.ts'
+import { defineRule, invalid, isAbsent, isLoopback, must, parseUrl } from '../../../rule/index.ts'
 import { compilePattern, PATTERNS } from '../../patterns.ts'
 import type { Server } from '../effective.ts'
 import { server } from '../examples.ts'
@@ -14,8 +14,8 @@ export const authServerUrlHttpsOrLoopback = defineRule({
     'The issuer and the authorization base URL have a host and use https; plain http is for loopback hosts.',
   why: 'Over http anyone on the path can read authorization codes and tokens; the server refuses to start.',
   sources: [
-    { section: '2.4.3', must: 'issuer is an HTTPS URL; HTTP is allowed for localhost.' },
-    { section: '2.4.3', must: 'authorizationEndpointBaseUrl follows the same URL rules and pattern.' },
+    must('2.4.3', 'issuer is an HTTPS URL; HTTP is allowed for localhost.'),
+    must('2.4.3', 'authorizationEndpointBaseUrl follows the same URL rules and pattern.'),
     'decision 3',
     'decision 13',
   ],

@@ -1,4 +1,4 @@
-import { advice, defineRule, parseUrl } from '../../../rule/index.ts'
+import { advice, defineRule, must, parseUrl } from '../../../rule/index.ts'
 import { compilePattern, PATTERNS } from '../../patterns.ts'
 import { server } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -11,10 +11,7 @@ export const authServerUrlWithoutUserInfo = defineRule({
   severity: 'warning',
   summary: 'The issuer and the authorization base URL hold no user name or password.',
   why: 'Both are public: they stand in the discovery document, the issuer in every token. The server refuses to start.',
-  sources: [
-    { section: '2.4.3', must: 'issuer is an HTTPS URL; HTTP is allowed for localhost.' },
-    'decision 13',
-  ],
+  sources: [must('2.4.3', 'issuer is an HTTPS URL; HTTP is allowed for localhost.'), 'decision 13'],
   *check(server, { path }) {
     for (const field of ['issuer', 'authorizationEndpointBaseUrl'] as const) {
       const text = server[field]

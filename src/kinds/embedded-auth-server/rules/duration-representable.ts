@@ -1,4 +1,4 @@
-import { advice, defineRule, parseDuration } from '../../../rule/index.ts'
+import { advice, defineRule, must, parseDuration, says } from '../../../rule/index.ts'
 import { compilePattern, PATTERNS } from '../../patterns.ts'
 import { redis, server, withRedis } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -13,9 +13,9 @@ export const durationRepresentable = defineRule({
     'Lifespans and timeouts are at most 2562047h47m16.854775807s, the longest duration that Go can hold.',
   why: 'The server cannot read a longer one and does not start.',
   sources: [
-    { section: '2.4.3', must: 'Token lifespans are Go durations with defaults 1h, 168h and 10m.' },
-    { section: '2.4.3', says: 'dialTimeout, readTimeout and writeTimeout are durations.' },
-    { section: '2.5', must: 'P-duration' },
+    must('2.4.3', 'Token lifespans are Go durations with defaults 1h, 168h and 10m.'),
+    says('2.4.3', 'dialTimeout, readTimeout and writeTimeout are durations.'),
+    must('2.5', 'P-duration'),
     'decision 16',
   ],
   *check({ tokenLifespans, storage }, { path }) {

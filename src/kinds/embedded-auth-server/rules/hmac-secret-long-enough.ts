@@ -1,4 +1,4 @@
-import { defineRule } from '../../../rule/index.ts'
+import { defineRule, must } from '../../../rule/index.ts'
 import { server } from '../examples.ts'
 import { secretOf, tooShort } from '../hmac-secrets.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -13,8 +13,8 @@ export const hmacSecretLongEnough = defineRule({
   summary: 'The current HMAC secret has at least 32 bytes (only where Secrets may be looked at).',
   why: 'The authorization server does not start.',
   sources: [
-    { section: '2.4.3', must: 'The current HMAC secret has at least 32 random bytes.' },
-    { section: '8', must: 'HMAC current secret: at least 32 bytes.' },
+    must('2.4.3', 'The current HMAC secret has at least 32 random bytes.'),
+    must('8', 'HMAC current secret: at least 32 bytes.'),
     'decision 22',
   ],
   *check({ hmacSecretRefs }, { path, cluster }) {

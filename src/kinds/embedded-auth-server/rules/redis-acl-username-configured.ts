@@ -1,4 +1,4 @@
-import { defineRule, isAbsent, required } from '../../../rule/index.ts'
+import { defineRule, isAbsent, must, required } from '../../../rule/index.ts'
 import { redis, withRedis, without } from '../examples.ts'
 import { mayStandIn } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -15,7 +15,7 @@ export const redisAclUsernameConfigured = defineRule({
   summary: 'The Redis ACL user has a name, unless a Redis without Sentinel takes a password alone.',
   why: 'The server logs in to Redis as that user; without a name the login fails and no session can be stored.',
   sources: [
-    { section: '2.4.3', must: 'aclUserConfig holds usernameSecretRef and passwordSecretRef, both required.' },
+    must('2.4.3', 'aclUserConfig holds usernameSecretRef and passwordSecretRef, both required.'),
     'decision 3',
   ],
   *check({ storage }, { path }) {

@@ -1,4 +1,4 @@
-import { defineRule, isAbsent, required } from '../../../rule/index.ts'
+import { defineRule, isAbsent, must, required } from '../../../rule/index.ts'
 import { redis, withRedis, without } from '../examples.ts'
 import { mayStandIn } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -12,7 +12,7 @@ export const redisSentinelConfigConfigured = defineRule({
   severity: 'error',
   summary: 'Redis storage has `sentinelConfig`, unless it has the `addr` of newer releases.',
   why: 'The server finds the Redis master through Sentinel; without it no session can be stored.',
-  sources: [{ section: '2.4.3', must: 'sentinelConfig is required.' }, 'decision 3'],
+  sources: [must('2.4.3', 'sentinelConfig is required.'), 'decision 3'],
   *check({ storage }, { path }) {
     const redis = storage?.redis
     if (redis && isAbsent(redis, 'sentinelConfig') && !mayStandIn(redis, 'addr')) {

@@ -1,4 +1,4 @@
-import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, says } from '../../../rule/index.ts'
 import { redis, server, withRedis, without } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
@@ -11,10 +11,10 @@ export const redisTlsEnabled = defineRule({
   summary: 'Redis and Sentinel are reached over TLS, each by its own setting.',
   why: 'Upstream tokens and the Redis password go over the network in plaintext.',
   sources: [
-    {
-      section: '2.4.3',
-      says: 'tls and sentinelTls: presence enables TLS, without it plaintext; neither stands in for the other.',
-    },
+    says(
+      '2.4.3',
+      'tls and sentinelTls: presence enables TLS, without it plaintext; neither stands in for the other.',
+    ),
     'decision 21',
   ],
   *check({ storage }, { path }) {

@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, says } from '../../../rule/index.ts'
 import { redis, withRedis } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
@@ -8,7 +8,7 @@ export const redisTlsVerified = defineRule({
   severity: 'advice',
   summary: 'The certificates of Redis and Sentinel are verified.',
   why: 'Without verification anyone on the path can pose as Redis and read upstream tokens.',
-  sources: [{ section: '2.4.3', says: 'insecureSkipVerify skips certificate verification.' }, 'decision 21'],
+  sources: [says('2.4.3', 'insecureSkipVerify skips certificate verification.'), 'decision 21'],
   *check({ storage }, { path }) {
     for (const field of ['tls', 'sentinelTls'] as const) {
       if (storage?.redis?.[field]?.insecureSkipVerify === true) {

@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, says } from '../../../rule/index.ts'
 import { redis, withRedis } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
@@ -8,7 +8,7 @@ export const sentinelAddressHostAndPort = defineRule({
   severity: 'warning',
   summary: 'A Sentinel address is a host and a port from 1 to 65535.',
   why: 'An address without such a port cannot be dialled, so the master is not found there.',
-  sources: [{ section: '2.4.3', says: 'sentinelAddrs is a list of host:port.' }],
+  sources: [says('2.4.3', 'sentinelAddrs is a list of host:port.')],
   *check({ storage }, { path }) {
     const addresses = storage?.redis?.sentinelConfig?.sentinelAddrs ?? []
     for (const [i, address] of addresses.entries()) {

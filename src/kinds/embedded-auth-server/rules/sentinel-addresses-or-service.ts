@@ -1,4 +1,4 @@
-import { defineRule, forbidden, isAbsent } from '../../../rule/index.ts'
+import { defineRule, forbidden, isAbsent, must } from '../../../rule/index.ts'
 import { redis, sentinel, withRedis } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
@@ -9,8 +9,8 @@ export const sentinelAddressesOrService = defineRule({
   summary: 'Sentinel is found by addresses or by a Service, not by both.',
   why: 'The two are mutually exclusive; the Service would be ignored without a word.',
   sources: [
-    { section: '2.4.3', must: 'sentinelAddrs and sentinelService are mutually exclusive.' },
-    { section: '7', must: 'sentinelConfig sets both sentinelAddrs and sentinelService.' },
+    must('2.4.3', 'sentinelAddrs and sentinelService are mutually exclusive.'),
+    must('7', 'sentinelConfig sets both sentinelAddrs and sentinelService.'),
     'decision 17',
   ],
   *check({ storage }, { path }) {

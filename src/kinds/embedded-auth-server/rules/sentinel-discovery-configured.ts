@@ -1,4 +1,4 @@
-import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, must } from '../../../rule/index.ts'
 import { redis, withRedis } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
@@ -8,10 +8,7 @@ export const sentinelDiscoveryConfigured = defineRule({
   severity: 'warning',
   summary: 'Sentinel can be found: by addresses or by a Service.',
   why: 'With neither the server does not know whom to ask for the Redis master, and the workload is never deployed.',
-  sources: [
-    { section: '2.4.3', must: 'sentinelAddrs and sentinelService are mutually exclusive.' },
-    'decision 14',
-  ],
+  sources: [must('2.4.3', 'sentinelAddrs and sentinelService are mutually exclusive.'), 'decision 14'],
   *check({ storage }, { path }) {
     const sentinel = storage?.redis?.sentinelConfig
     const hasAddresses =

@@ -1,4 +1,4 @@
-import { defineRule, isAbsent, required } from '../../../rule/index.ts'
+import { defineRule, isAbsent, must, required } from '../../../rule/index.ts'
 import { server } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
@@ -8,7 +8,7 @@ export const storageRedisConfigured = defineRule({
   severity: 'error',
   summary: 'Storage of type `redis` has `redis`.',
   why: 'The server does not know where its Redis is, and the workload is never deployed.',
-  sources: [{ section: '2.4.3', must: 'redis is required when the storage type is redis.' }],
+  sources: [must('2.4.3', 'redis is required when the storage type is redis.')],
   *check({ storage }, { path }) {
     if (storage?.type === 'redis' && isAbsent(storage, 'redis')) {
       yield required(path.storage.redis, "must be set when `type` is 'redis'")

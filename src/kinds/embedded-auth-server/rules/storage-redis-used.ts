@@ -1,4 +1,4 @@
-import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, must } from '../../../rule/index.ts'
 import { storageType } from '../effective.ts'
 import { redis, server } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -9,7 +9,7 @@ export const storageRedisUsed = defineRule({
   severity: 'warning',
   summary: 'Redis settings are there only when the storage type is `redis`.',
   why: 'With any other type they are ignored without a word, and the tokens stay in memory.',
-  sources: [{ section: '2.4.3', must: 'redis is required when the storage type is redis.' }, 'decision 14'],
+  sources: [must('2.4.3', 'redis is required when the storage type is redis.'), 'decision 14'],
   *check(server, { path }) {
     const { storage } = server
     if (storage && !isAbsent(storage, 'redis') && storageType(server) === 'memory') {

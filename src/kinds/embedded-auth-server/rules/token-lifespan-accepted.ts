@@ -1,4 +1,4 @@
-import { advice, defineRule, parseDuration } from '../../../rule/index.ts'
+import { advice, defineRule, must, parseDuration } from '../../../rule/index.ts'
 import { compilePattern, PATTERNS } from '../../patterns.ts'
 import { server } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -23,10 +23,7 @@ export const tokenLifespanAccepted = defineRule({
   summary:
     'Access tokens live from 1m to 24h, refresh tokens from 1h to 720h, authorization codes from 30s to 10m.',
   why: 'Outside these bounds the server does not start, and the workload restarts for ever.',
-  sources: [
-    { section: '2.4.3', must: 'Token lifespans are Go durations with defaults 1h, 168h and 10m.' },
-    'decision 21',
-  ],
+  sources: [must('2.4.3', 'Token lifespans are Go durations with defaults 1h, 168h and 10m.'), 'decision 21'],
   *check({ tokenLifespans }, { path }) {
     for (const { field, least, most, range } of ACCEPTED) {
       const lifespan = tokenLifespans?.[field]

@@ -1,4 +1,4 @@
-import { defineRule, forbidden } from '../../../rule/index.ts'
+import { defineRule, forbidden, must } from '../../../rule/index.ts'
 import { githubConfig, withOAuth2, withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
@@ -21,11 +21,8 @@ export const upstreamAuthorizationParamsAllowed = defineRule({
   summary: 'Extra authorization parameters leave alone those that the server sets itself.',
   why: 'A second value for one of them breaks the login or its protection against forgery; the server refuses it.',
   sources: [
-    {
-      section: '2.4.3',
-      must: 'additionalAuthorizationParams may not hold the eight names that the service sets itself.',
-    },
-    { section: '7', must: 'additionalAuthorizationParams contains a framework-managed name.' },
+    must('2.4.3', 'additionalAuthorizationParams may not hold the eight names that the service sets itself.'),
+    must('7', 'additionalAuthorizationParams contains a framework-managed name.'),
   ],
   *check({ upstreamProviders = [] }, { path }) {
     for (let i = 0; i < upstreamProviders.length; i++) {

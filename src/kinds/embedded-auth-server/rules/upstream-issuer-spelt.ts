@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, says } from '../../../rule/index.ts'
 import { issuerDetail, meantIssuer } from '../../known-issuers.ts'
 import { server, withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -15,9 +15,7 @@ export const upstreamIssuerSpelt = defineRule({
     reportedBy: 'start-up',
     consequence: 'does not start',
   },
-  sources: [
-    { section: '2.4.3', says: 'issuerUrl is the issuer of the provider; its endpoints are discovered.' },
-  ],
+  sources: [says('2.4.3', 'issuerUrl is the issuer of the provider; its endpoints are discovered.')],
   *check({ upstreamProviders, trustedIssuers }, { path }) {
     const providers = upstreamProviders ?? []
     for (let i = 0; i < providers.length; i++) {

@@ -1,4 +1,4 @@
-import { defineRule, isAbsent, required } from '../../../rule/index.ts'
+import { defineRule, isAbsent, must, required } from '../../../rule/index.ts'
 import { githubConfig, withOAuth2, without } from '../examples.ts'
 import { mayStandIn } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -12,7 +12,7 @@ export const upstreamOauth2ClientIdConfigured = defineRule({
   severity: 'error',
   summary: 'An OAuth 2.0 provider has `clientId`, unless the client registers dynamically.',
   why: 'The provider refuses every login of a client that it does not know.',
-  sources: [{ section: '2.4.3', must: 'clientId is required.' }, 'decision 3'],
+  sources: [must('2.4.3', 'clientId is required.'), 'decision 3'],
   *check({ upstreamProviders = [] }, { path }) {
     for (let i = 0; i < upstreamProviders.length; i++) {
       const provider = upstreamProviders[i]

@@ -1,4 +1,4 @@
-import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, must } from '../../../rule/index.ts'
 import { githubConfig, withOAuth2, without } from '../examples.ts'
 import { mayStandIn } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -12,10 +12,7 @@ export const upstreamOauth2SubjectResolved = defineRule({
   severity: 'warning',
   summary: 'An OAuth 2.0 provider resolves the subject through `userInfo`.',
   why: 'Without it the subject is synthesised or taken from the token response: policies may see another user than you expect.',
-  sources: [
-    { section: '2.4.3', must: 'userInfo is required to resolve the identity of OAuth 2.0 users.' },
-    'decision 3',
-  ],
+  sources: [must('2.4.3', 'userInfo is required to resolve the identity of OAuth 2.0 users.'), 'decision 3'],
   *check({ upstreamProviders = [] }, { path }) {
     for (let i = 0; i < upstreamProviders.length; i++) {
       const provider = upstreamProviders[i]

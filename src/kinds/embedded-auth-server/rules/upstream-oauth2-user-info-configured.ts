@@ -1,4 +1,4 @@
-import { defineRule, isAbsent, required } from '../../../rule/index.ts'
+import { defineRule, isAbsent, must, required } from '../../../rule/index.ts'
 import { githubConfig, withOAuth2, without } from '../examples.ts'
 import { mayStandIn } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -15,8 +15,8 @@ export const upstreamOauth2UserInfoConfigured = defineRule({
   summary: 'An OAuth 2.0 provider has `userInfo`, or an alternative of newer releases.',
   why: 'OAuth 2.0 alone does not say who logged in: the server asks the userinfo endpoint.',
   sources: [
-    { section: '2.4.3', must: 'userInfo is required to resolve the identity of OAuth 2.0 users.' },
-    { section: '7', must: 'oauth2Config without userInfo.' },
+    must('2.4.3', 'userInfo is required to resolve the identity of OAuth 2.0 users.'),
+    must('7', 'oauth2Config without userInfo.'),
     'decision 3',
   ],
   *check({ upstreamProviders = [] }, { path }) {

@@ -1,4 +1,4 @@
-import { defineRule, forbidden, isAbsent, required } from '../../../rule/index.ts'
+import { defineRule, forbidden, isAbsent, must, required } from '../../../rule/index.ts'
 import { github, githubConfig, okta, server } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
@@ -15,10 +15,10 @@ export const upstreamProviderConfigMatchesType = defineRule({
     'An upstream provider of type `oidc` has `oidcConfig` alone, one of type `oauth2` `oauth2Config` alone.',
   why: 'Only the settings that fit the type are read; without them nobody can log in.',
   sources: [
-    { section: '2.4.3', must: 'oauth2Config is there when type is oauth2, and absent when type is oidc.' },
-    { section: '2.4.3', must: 'oidcConfig is there when type is oidc, and absent when type is oauth2.' },
-    { section: '7', must: 'Provider type oauth2 without oauth2Config, or with oidcConfig.' },
-    { section: '7', must: 'Provider type oidc without oidcConfig, or with oauth2Config.' },
+    must('2.4.3', 'oauth2Config is there when type is oauth2, and absent when type is oidc.'),
+    must('2.4.3', 'oidcConfig is there when type is oidc, and absent when type is oauth2.'),
+    must('7', 'Provider type oauth2 without oauth2Config, or with oidcConfig.'),
+    must('7', 'Provider type oidc without oidcConfig, or with oauth2Config.'),
   ],
   *check({ upstreamProviders = [] }, { path }) {
     for (let i = 0; i < upstreamProviders.length; i++) {

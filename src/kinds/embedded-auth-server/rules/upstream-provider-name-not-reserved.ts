@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, says } from '../../../rule/index.ts'
 import { github, okta, server } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
@@ -8,7 +8,7 @@ export const upstreamProviderNameNotReserved = defineRule({
   severity: 'warning',
   summary: 'None of several upstream providers is named `default`.',
   why: 'With two or more providers the server keeps this name for itself and does not start.',
-  sources: [{ section: '2.4.3', says: 'A provider name is used for routing and session binding.' }],
+  sources: [says('2.4.3', 'A provider name is used for routing and session binding.')],
   *check({ upstreamProviders = [] }, { path }) {
     if (upstreamProviders.length < 2) return
     for (let i = 0; i < upstreamProviders.length; i++) {

@@ -1,4 +1,4 @@
-import { defineRule, duplicate } from '../../../rule/index.ts'
+import { defineRule, duplicate, must } from '../../../rule/index.ts'
 import { github, okta, server } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
@@ -8,7 +8,7 @@ export const upstreamProviderNameUnique = defineRule({
   severity: 'error',
   summary: 'Every upstream provider has a name of its own.',
   why: 'Routes, sessions and stored tokens are kept by provider name; the tokens of two providers would mix.',
-  sources: [{ section: '2.4.3', must: 'A provider name is unique.' }],
+  sources: [must('2.4.3', 'A provider name is unique.')],
   *check({ upstreamProviders = [] }, { path }) {
     const seen = new Set<string>()
     for (let i = 0; i < upstreamProviders.length; i++) {

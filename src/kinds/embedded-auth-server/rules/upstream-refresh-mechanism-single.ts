@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, says } from '../../../rule/index.ts'
 import { requestedScopes } from '../effective.ts'
 import { githubConfig, withOAuth2, withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -11,10 +11,7 @@ export const upstreamRefreshMechanismSingle = defineRule({
     'Refresh tokens are asked for by scope `offline_access` or by parameter `access_type`, not by both.',
   why: 'Both are sent; a provider that knows only one of them may refuse the login.',
   sources: [
-    {
-      section: '2.4.3',
-      says: 'With a refresh mechanism of the provider set explicit scopes, so that both are not sent.',
-    },
+    says('2.4.3', 'With a refresh mechanism of the provider set explicit scopes, so that both are not sent.'),
     'decision 21',
   ],
   *check({ upstreamProviders = [] }, { path }) {

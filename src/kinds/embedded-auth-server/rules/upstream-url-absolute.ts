@@ -1,4 +1,4 @@
-import { advice, defineRule, parseUrl } from '../../../rule/index.ts'
+import { advice, defineRule, must, parseUrl } from '../../../rule/index.ts'
 import { githubConfig, withOAuth2, withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 import { upstreamEndpoints, upstreamIdentifiers } from '../upstream-urls.ts'
@@ -10,9 +10,9 @@ export const upstreamUrlAbsolute = defineRule({
   summary: 'The URLs of upstream providers are absolute and have a host.',
   why: 'Their patterns let `https://` pass; the server cannot call it or send a user there.',
   sources: [
-    { section: '2.4.3', must: 'Endpoints of upstream providers are URLs.' },
-    { section: '2.5', must: 'P-url' },
-    { section: '2.5', must: 'P-https' },
+    must('2.4.3', 'Endpoints of upstream providers are URLs.'),
+    must('2.5', 'P-url'),
+    must('2.5', 'P-https'),
     'decision 13',
   ],
   *check(server, { path }) {

@@ -1,4 +1,4 @@
-import { advice, defineRule, isLoopback, parseUrl } from '../../../rule/index.ts'
+import { advice, defineRule, isLoopback, must, parseUrl } from '../../../rule/index.ts'
 import { githubConfig, withOAuth2, withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 import { upstreamEndpoints } from '../upstream-urls.ts'
@@ -16,7 +16,7 @@ export const upstreamUrlHttps = defineRule({
     reportedBy: 'start-up',
     consequence: 'does not start',
   },
-  sources: [{ section: '2.4.3', must: 'Endpoints of upstream providers are URLs.' }, 'decision 21'],
+  sources: [must('2.4.3', 'Endpoints of upstream providers are URLs.'), 'decision 21'],
   *check(server, { path }) {
     for (const { text, place, mayBeHttp } of upstreamEndpoints(server, path)) {
       if (mayBeHttp || !text.startsWith('http:')) continue

@@ -1,4 +1,4 @@
-import { type Cluster, defineRule, type ObjectName, type Path } from '../../../rule/index.ts'
+import { type Cluster, defineRule, type ObjectName, type Path, says } from '../../../rule/index.ts'
 import {
   type AuthConfig,
   authServer,
@@ -28,10 +28,10 @@ export const authConfigChangeMeant = defineRule({
   summary: 'A change of the type, the issuer or the name of a provider is meant for everybody who uses it.',
   why: 'All of them change at once, and the configuration itself reads as valid whatever becomes of them.',
   sources: [
-    {
-      section: '1',
-      says: 'Shared resources are referenced by name: what is named exists, what is shared is still wanted.',
-    },
+    says(
+      '1',
+      'Shared resources are referenced by name: what is named exists, what is shared is still wanted.',
+    ),
     'decision 21',
   ],
   *check(config, { path, cluster, self, old }) {

@@ -1,4 +1,12 @@
-import { advice, defineRule, dependingAsError, MOST_HINTS, pathTo, relatedTo } from '../../../rule/index.ts'
+import {
+  advice,
+  defineRule,
+  dependingAsError,
+  MOST_HINTS,
+  must,
+  pathTo,
+  relatedTo,
+} from '../../../rule/index.ts'
 import {
   authServer,
   backend,
@@ -23,11 +31,8 @@ export const authConfigServed = defineRule({
   summary: 'Each VirtualMCPServer that reaches the configuration has the upstream provider that it names.',
   why: 'Calls with this configuration fail there, until the VirtualMCPServer is changed as well.',
   sources: [
-    {
-      section: '2.4.5',
-      must: 'subjectProviderName names an upstream provider whose stored token is the subject.',
-    },
-    { section: '2.4.6', must: 'providerName must equal a name in upstreamProviders of the embedded server.' },
+    must('2.4.5', 'subjectProviderName names an upstream provider whose stored token is the subject.'),
+    must('2.4.6', 'providerName must equal a name in upstreamProviders of the embedded server.'),
     'decision 9',
   ],
   *check(config, { cluster, self }) {

@@ -1,4 +1,4 @@
-import { defineRule, isAbsent, required } from '../../../rule/index.ts'
+import { defineRule, isAbsent, must, required } from '../../../rule/index.ts'
 import { mappingTo, role, signing } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -11,8 +11,8 @@ export const awsStsRoleConfigured = defineRule({
     'At least one of `fallbackRoleArn` or `roleMappings` is configured; an empty list configures no role.',
   why: 'There is no role whose credentials could sign a request.',
   sources: [
-    { section: '2.4.1', must: 'At least one of fallbackRoleArn or roleMappings must be configured.' },
-    { section: '7', must: 'awsSts has neither fallbackRoleArn nor roleMappings.' },
+    must('2.4.1', 'At least one of fallbackRoleArn or roleMappings must be configured.'),
+    must('7', 'awsSts has neither fallbackRoleArn nor roleMappings.'),
     'decision 17',
   ],
   *check({ spec }, { path }) {

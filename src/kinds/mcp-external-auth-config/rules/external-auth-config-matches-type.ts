@@ -1,4 +1,4 @@
-import { defineRule } from '../../../rule/index.ts'
+import { defineRule, must } from '../../../rule/index.ts'
 import { settingsOfType, settingsOfTypePolicy } from '../../settings-of-type.ts'
 import { role } from '../examples.ts'
 import { AUTH_TYPES, MCPExternalAuthConfig } from '../schema.ts'
@@ -13,11 +13,11 @@ export const externalAuthConfigMatchesType = defineRule({
   summary: 'The field named like `spec.type` holds the settings, and no other type has any.',
   why: 'Settings of another type have no effect, and without its own a type cannot work.',
   sources: [
-    {
-      section: '2.4',
-      must: 'Each sub-object is there only when type is its name: awsSts, bearerToken, embeddedAuthServer, headerInjection, tokenExchange, upstreamInject.',
-    },
-    { section: '2.4', must: 'The type unauthenticated has no associated sub-object.' },
+    must(
+      '2.4',
+      'Each sub-object is there only when type is its name: awsSts, bearerToken, embeddedAuthServer, headerInjection, tokenExchange, upstreamInject.',
+    ),
+    must('2.4', 'The type unauthenticated has no associated sub-object.'),
     'decision 12',
   ],
   check: ({ spec }, { path }) => settingsOfType(spec, AUTH_TYPES, SETTINGS, path),

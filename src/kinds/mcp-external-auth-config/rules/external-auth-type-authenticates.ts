@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, says } from '../../../rule/index.ts'
 import { injecting } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -8,7 +8,7 @@ export const externalAuthTypeAuthenticates = defineRule({
   severity: 'advice',
   summary: 'The type sends credentials.',
   why: 'With `unauthenticated` the backend cannot tell who calls it.',
-  sources: [{ section: '5.2', says: 'unauthenticated: no credentials are sent.' }, 'decision 21'],
+  sources: [says('5.2', 'unauthenticated: no credentials are sent.'), 'decision 21'],
   *check({ spec }, { path }) {
     if (spec?.type !== 'unauthenticated') return
     yield advice(path.spec.type, "'unauthenticated' sends no credentials; keep it to backends that need none")

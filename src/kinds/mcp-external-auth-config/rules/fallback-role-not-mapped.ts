@@ -1,4 +1,4 @@
-import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, says } from '../../../rule/index.ts'
 import { mappingTo, role } from '../examples.ts'
 import type { RoleMappings } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
@@ -15,7 +15,7 @@ export const fallbackRoleNotMapped = defineRule({
     reportedBy: 'nobody',
     consequence: 'lets anyone in',
   },
-  sources: [{ section: '2.4.1', says: 'fallbackRoleArn is the role where no mapping matches.' }],
+  sources: [says('2.4.1', 'fallbackRoleArn is the role where no mapping matches.')],
   *check({ spec }, { path }) {
     const { type, awsSts } = spec ?? {}
     const { roleMappings, fallbackRoleArn } = awsSts ?? {}

@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, must, says } from '../../../rule/index.ts'
 import { exchanging, injecting } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -13,11 +13,8 @@ export const headerInjectionNameIsToken = defineRule({
   summary: 'The name of a header that is set is one that HTTP allows, a token of RFC 9110.',
   why: 'Every request to the backend fails, because the header cannot be written.',
   sources: [
-    { section: '2.4.4', must: 'headerName is required and not empty: the header to inject.' },
-    {
-      section: '2.4.5',
-      says: 'externalTokenHeaderName is the header for the token; empty or unset: Authorization.',
-    },
+    must('2.4.4', 'headerName is required and not empty: the header to inject.'),
+    says('2.4.5', 'externalTokenHeaderName is the header for the token; empty or unset: Authorization.'),
     'decision 21',
   ],
   *check({ spec }, { path }) {

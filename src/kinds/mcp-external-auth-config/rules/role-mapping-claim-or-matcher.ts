@@ -1,4 +1,4 @@
-import { defineRule, forbidden } from '../../../rule/index.ts'
+import { defineRule, forbidden, must } from '../../../rule/index.ts'
 import { mappingTo } from '../examples.ts'
 import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
@@ -11,8 +11,8 @@ export const roleMappingClaimOrMatcher = defineRule({
   summary: 'A role mapping matches by claim or by matcher, not by both.',
   why: 'The two are mutually exclusive; the workload refuses to start with a mapping that sets both.',
   sources: [
-    { section: '2.4.1', must: 'claim and matcher of a role mapping are mutually exclusive.' },
-    { section: '7', must: 'A roleMappings item sets both claim and matcher.' },
+    must('2.4.1', 'claim and matcher of a role mapping are mutually exclusive.'),
+    must('7', 'A roleMappings item sets both claim and matcher.'),
   ],
   *check({ spec }, context) {
     for (const index of factsAbout(spec?.awsSts?.roleMappings, context).both) {

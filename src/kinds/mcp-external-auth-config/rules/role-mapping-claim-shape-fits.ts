@@ -1,4 +1,4 @@
-import { advice, compareReleases, defineRule, isAbsent, shortQuote } from '../../../rule/index.ts'
+import { advice, compareReleases, defineRule, isAbsent, says, shortQuote } from '../../../rule/index.ts'
 import {
   authServer,
   backend,
@@ -28,10 +28,7 @@ export const roleMappingClaimShapeFits = defineRule({
     releases: '`claim` up to 0.48, `matcher` in all',
     threads: ['stacklok/toolhive#6305'],
   },
-  sources: [
-    { section: '2.4.1', says: 'roleClaim names the claim into which mappings with claim look.' },
-    'decision 15',
-  ],
+  sources: [says('2.4.1', 'roleClaim names the claim into which mappings with claim look.'), 'decision 15'],
   *check({ spec }, context) {
     const awsSts = spec?.awsSts
     if (awsSts === undefined) return

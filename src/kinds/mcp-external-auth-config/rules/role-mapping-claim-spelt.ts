@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, says } from '../../../rule/index.ts'
 import { meantClaim } from '../claim-shapes.ts'
 import { mappingTo } from '../examples.ts'
 import { factsAbout } from '../role-mappings.ts'
@@ -17,7 +17,7 @@ export const roleMappingClaimSpelt = defineRule({
     reportedBy: 'nobody',
     consequence: 'wrong identity',
   },
-  sources: [{ section: '2.4.1', says: 'roleClaim names the claim into which mappings with claim look.' }],
+  sources: [says('2.4.1', 'roleClaim names the claim into which mappings with claim look.')],
   *check({ spec }, context) {
     const awsSts = spec?.awsSts
     if (awsSts === undefined) return

@@ -1,4 +1,4 @@
-import { advice, defineRule, outage } from '../../../rule/index.ts'
+import { advice, defineRule, outage, says } from '../../../rule/index.ts'
 import { mappingTo } from '../examples.ts'
 import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
@@ -15,10 +15,7 @@ export const roleMappingHasCondition = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
   },
-  sources: [
-    { section: '2.4.1', says: 'claim is matched against the claim named by roleClaim.' },
-    'decision 14',
-  ],
+  sources: [says('2.4.1', 'claim is matched against the claim named by roleClaim.'), 'decision 14'],
   *check({ spec }, context) {
     for (const index of factsAbout(spec?.awsSts?.roleMappings, context).neither)
       yield outage(

@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, must } from '../../../rule/index.ts'
 import { mappingTo } from '../examples.ts'
 import { refusedOnlyBy } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
@@ -12,10 +12,7 @@ export const roleMappingMatcherCompilesInNewerReleases = defineRule({
   summary: 'A matcher that operator releases up to 0.58 compile also compiles in releases from 0.59.',
   why: 'Newer releases have a newer CEL, which compares no numbers of different types and is stricter with types. One matcher that does not compile keeps the workload from starting. Where such a release is installed, make this an error.',
   sources: [
-    {
-      section: '2.4.1',
-      must: 'matcher is a CEL expression over the variable claims, a map of all JWT claims.',
-    },
+    must('2.4.1', 'matcher is a CEL expression over the variable claims, a map of all JWT claims.'),
     'decision 15',
   ],
   *check({ spec }, context) {

@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, must } from '../../../rule/index.ts'
 import { mappingTo } from '../examples.ts'
 import { refusedOnlyBy } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
@@ -12,10 +12,7 @@ export const roleMappingMatcherCompilesInOlderReleases = defineRule({
   summary: 'A matcher that operator releases from 0.59 compile also compiles in releases up to 0.58.',
   why: 'Older releases have an older CEL. One matcher that does not compile keeps the workload from starting. Where such a release is installed, make this an error; where only newer ones are, switch it off.',
   sources: [
-    {
-      section: '2.4.1',
-      must: 'matcher is a CEL expression over the variable claims, a map of all JWT claims.',
-    },
+    must('2.4.1', 'matcher is a CEL expression over the variable claims, a map of all JWT claims.'),
     'decision 15',
   ],
   *check({ spec }, context) {

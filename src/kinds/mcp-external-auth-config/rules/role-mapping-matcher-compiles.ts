@@ -1,4 +1,4 @@
-import { defineRule, invalid, tooLong } from '../../../rule/index.ts'
+import { defineRule, invalid, must, tooLong } from '../../../rule/index.ts'
 import { LONGEST_MATCHER } from '../matcher-verdicts.ts'
 import { mappingTo } from '../examples.ts'
 import { MATCHER_TYPES, factsAbout } from '../role-mappings.ts'
@@ -12,10 +12,7 @@ export const roleMappingMatcherCompiles = defineRule({
   summary: 'A matcher is a CEL expression over `claims` that compiles and is a bool.',
   why: 'The workload refuses a matcher that does not compile, and one that is not a bool never matches.',
   sources: [
-    {
-      section: '2.4.1',
-      must: 'matcher is a CEL expression over the variable claims, a map of all JWT claims.',
-    },
+    must('2.4.1', 'matcher is a CEL expression over the variable claims, a map of all JWT claims.'),
     'decision 15',
   ],
   *check({ spec }, context) {

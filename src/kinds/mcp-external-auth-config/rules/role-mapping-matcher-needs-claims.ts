@@ -1,4 +1,4 @@
-import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, says } from '../../../rule/index.ts'
 import { mappingTo, role } from '../examples.ts'
 import { acceptsNoClaims } from '../proofs.ts'
 import { factsAbout } from '../role-mappings.ts'
@@ -17,10 +17,7 @@ export const roleMappingMatcherNeedsClaims = defineRule({
     consequence: 'lets anyone in',
     releases: 'all',
   },
-  sources: [
-    { section: '2.4.1', says: 'matcher is a CEL expression evaluated against the claims.' },
-    'decision 21',
-  ],
+  sources: [says('2.4.1', 'matcher is a CEL expression evaluated against the claims.'), 'decision 21'],
   *check({ spec }, context) {
     const awsSts = spec?.awsSts
     if (awsSts === undefined) return

@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, must } from '../../../rule/index.ts'
 import { mappingTo } from '../examples.ts'
 import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
@@ -11,10 +11,7 @@ export const roleMappingMatcherTypeKnown = defineRule({
   summary: 'The type checker knows that a matcher is a bool.',
   why: 'A matcher that gives a value of another type never matches, and no log or status reports it.',
   sources: [
-    {
-      section: '2.4.1',
-      must: 'matcher is a CEL expression over the variable claims, a map of all JWT claims.',
-    },
+    must('2.4.1', 'matcher is a CEL expression over the variable claims, a map of all JWT claims.'),
     'decision 15',
   ],
   *check({ spec }, context) {

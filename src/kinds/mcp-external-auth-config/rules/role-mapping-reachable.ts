@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { advice, type Context, defineRule, type Given, isAbsent } from '../../../rule/index.ts'
+import { advice, type Context, defineRule, type Given, isAbsent, says } from '../../../rule/index.ts'
 import { mappingTo } from '../examples.ts'
 import { MOST_MAPPINGS, type Taken, takenByEarlier } from '../proofs.ts'
 import type { Compiling } from '../matcher-verdicts.ts'
@@ -14,7 +14,7 @@ export const roleMappingReachable = defineRule({
   summary: 'Every role mapping can be reached: none that is tried earlier matches the same callers.',
   why: 'The role is never assumed; callers get the role of the earlier mapping.',
   sources: [
-    { section: '2.4.1', says: 'Lower priority first; without one last; configuration order breaks ties.' },
+    says('2.4.1', 'Lower priority first; without one last; configuration order breaks ties.'),
     'decision 21',
   ],
   *check({ spec }, context) {

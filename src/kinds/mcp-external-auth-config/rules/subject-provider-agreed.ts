@@ -1,4 +1,4 @@
-import { advice, defineRule, relatedTo } from '../../../rule/index.ts'
+import { advice, defineRule, relatedTo, says } from '../../../rule/index.ts'
 import {
   authServer,
   backend,
@@ -27,10 +27,10 @@ export const subjectProviderAgreed = defineRule({
     threads: ['stacklok/toolhive#5697'],
   },
   sources: [
-    {
-      section: '2.4.5',
-      says: 'An empty subjectProviderName is filled in with the first provider of the VirtualMCPServer.',
-    },
+    says(
+      '2.4.5',
+      'An empty subjectProviderName is filled in with the first provider of the VirtualMCPServer.',
+    ),
     'decision 25',
   ],
   *check(config, { path, cluster, self }) {

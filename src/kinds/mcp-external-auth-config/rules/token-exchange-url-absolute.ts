@@ -1,4 +1,4 @@
-import { advice, defineRule, parseUrl } from '../../../rule/index.ts'
+import { advice, defineRule, must, parseUrl } from '../../../rule/index.ts'
 import { exchanging } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -9,7 +9,7 @@ export const tokenExchangeUrlAbsolute = defineRule({
   severity: 'warning',
   summary: 'The token endpoint is an absolute http or https URL with a host.',
   why: 'There is no server that the exchange could be sent to.',
-  sources: [{ section: '2.4.5', must: 'tokenUrl is the token endpoint.' }, 'decision 13'],
+  sources: [must('2.4.5', 'tokenUrl is the token endpoint.'), 'decision 13'],
   *check({ spec }, { path }) {
     const tokenUrl = spec?.tokenExchange?.tokenUrl
     if (!tokenUrl) return

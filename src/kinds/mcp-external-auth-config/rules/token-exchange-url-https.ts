@@ -1,4 +1,4 @@
-import { advice, defineRule, isLoopback, parseUrl } from '../../../rule/index.ts'
+import { advice, defineRule, isLoopback, must, parseUrl } from '../../../rule/index.ts'
 import { exchanging } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -9,7 +9,7 @@ export const tokenExchangeUrlHttps = defineRule({
   severity: 'warning',
   summary: 'The token endpoint is reached over https, or on the same machine.',
   why: 'Tokens and the client secret cross the network in the clear.',
-  sources: [{ section: '2.4.5', must: 'tokenUrl is the token endpoint.' }, 'decision 21'],
+  sources: [must('2.4.5', 'tokenUrl is the token endpoint.'), 'decision 21'],
   *check({ spec }, { path }) {
     const { tokenUrl } = spec?.tokenExchange ?? {}
     if (tokenUrl === undefined) return

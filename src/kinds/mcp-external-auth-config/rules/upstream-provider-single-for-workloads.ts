@@ -1,4 +1,12 @@
-import { aboutEach, defineRule, dependingOn, namesText, relatedTo, tooMany } from '../../../rule/index.ts'
+import {
+  aboutEach,
+  defineRule,
+  dependingOn,
+  must,
+  namesText,
+  relatedTo,
+  tooMany,
+} from '../../../rule/index.ts'
 import {
   authServer,
   backend,
@@ -19,11 +27,8 @@ export const upstreamProviderSingleForWorkloads = defineRule({
     'An authorization server to which an MCPServer or MCPRemoteProxy refers has one upstream provider.',
   why: 'Only VirtualMCPServer accepts several: the workload stops working, while the configuration reads as valid.',
   sources: [
-    {
-      section: '2.4.3',
-      must: 'MCPServer and MCPRemoteProxy accept one upstream provider, VirtualMCPServer several.',
-    },
-    { section: '8', must: 'Upstream providers per MCPServer or MCPRemoteProxy: 1.' },
+    must('2.4.3', 'MCPServer and MCPRemoteProxy accept one upstream provider, VirtualMCPServer several.'),
+    must('8', 'Upstream providers per MCPServer or MCPRemoteProxy: 1.'),
     'decision 9',
   ],
   *check({ spec }, { path, cluster, self }) {

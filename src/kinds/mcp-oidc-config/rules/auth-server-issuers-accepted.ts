@@ -3,6 +3,7 @@ import {
   defineRule,
   dependingAsError,
   end,
+  must,
   nameText,
   type ObjectName,
   relatedTo,
@@ -27,10 +28,7 @@ export const authServerIssuersAccepted = defineRule({
   summary:
     'The issuer is that of the embedded authorization server of each VirtualMCPServer that refers to it.',
   why: 'Every token that such a server issues is refused, until the VirtualMCPServer is changed as well.',
-  sources: [
-    { section: '5.1', must: 'The issuer of that MCPOIDCConfig equals authServerConfig.issuer.' },
-    'decision 9',
-  ],
+  sources: [must('5.1', 'The issuer of that MCPOIDCConfig equals authServerConfig.issuer.'), 'decision 9'],
   *check(config, { path, cluster, self }) {
     const issuing = (gateway: ObjectName) => [
       end(gateway, GATEWAY.spec.authServerConfig.issuer, 'issues the tokens'),

@@ -5,6 +5,7 @@ import {
   isInsideCluster,
   type ObjectName,
   parseUrl,
+  says,
 } from '../../../rule/index.ts'
 import {
   authServer,
@@ -44,7 +45,7 @@ export const oidcConfigAddressAllowed = defineRule({
     consequence: 'denies everyone',
     threads: ['stacklok/toolhive#4523'],
   },
-  sources: [{ section: '2.3', says: 'jwksAllowPrivateIP exists on the OIDC configuration.' }, 'decision 21'],
+  sources: [says('2.3', 'jwksAllowPrivateIP exists on the OIDC configuration.'), 'decision 21'],
   *check({ spec }, { path, cluster, self }) {
     const inline = spec?.inline
     if (spec === undefined || inline === undefined || mayAllow(spec) || mayAllow(inline)) return

@@ -1,4 +1,4 @@
-import { defineRule } from '../../../rule/index.ts'
+import { defineRule, says } from '../../../rule/index.ts'
 import { changesFor, gateway, heldIn, referenceEnds } from '../../../relations/index.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
@@ -16,10 +16,10 @@ export const oidcConfigChangeMeant = defineRule({
   summary: 'A change of the type or the issuer is meant for everybody who uses it.',
   why: 'All of them refuse the tokens that they accepted before.',
   sources: [
-    {
-      section: '1',
-      says: 'Shared resources are referenced by name: what is named exists, what is shared is still wanted.',
-    },
+    says(
+      '1',
+      'Shared resources are referenced by name: what is named exists, what is shared is still wanted.',
+    ),
     'decision 21',
   ],
   *check({ spec }, { path, cluster, self, old }) {

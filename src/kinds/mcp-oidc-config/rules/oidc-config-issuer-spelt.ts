@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, says } from '../../../rule/index.ts'
 import { issuerDetail, meantIssuer } from '../../known-issuers.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
@@ -15,7 +15,7 @@ export const oidcConfigIssuerSpelt = defineRule({
     reportedBy: 'nobody',
     consequence: 'denies everyone',
   },
-  sources: [{ section: '2.3', says: 'inline.issuer is the URL of the token issuer.' }],
+  sources: [says('2.3', 'inline.issuer is the URL of the token issuer.')],
   *check({ spec }, { path }) {
     const meant = meantIssuer(spec?.inline?.issuer ?? '')
     if (meant !== undefined)

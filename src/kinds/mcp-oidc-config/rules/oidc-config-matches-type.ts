@@ -1,4 +1,4 @@
-import { defineRule } from '../../../rule/index.ts'
+import { defineRule, must } from '../../../rule/index.ts'
 import { settingsOfType, settingsOfTypePolicy } from '../../settings-of-type.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig, OIDC_TYPES } from '../schema.ts'
@@ -10,10 +10,10 @@ export const oidcConfigMatchesType = defineRule({
   summary: 'The field named like `spec.type` holds the settings, and the other type has none.',
   why: 'Settings of the other type have no effect, and without its own a type cannot validate tokens.',
   sources: [
-    {
-      section: '2.3',
-      must: 'type is inline or kubernetesServiceAccount, and the object of that name holds the settings.',
-    },
+    must(
+      '2.3',
+      'type is inline or kubernetesServiceAccount, and the object of that name holds the settings.',
+    ),
     'decision 5',
   ],
   check: ({ spec }, { path }) => settingsOfType(spec, OIDC_TYPES, OIDC_TYPES, path),

@@ -1,4 +1,4 @@
-import { advice, defineRule, parseUrl } from '../../../rule/index.ts'
+import { advice, defineRule, parseUrl, says } from '../../../rule/index.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
 
@@ -8,7 +8,7 @@ export const oidcConfigUrlAbsolute = defineRule({
   severity: 'warning',
   summary: 'The issuer and `jwksUrl` are absolute http or https URLs with a host.',
   why: 'The keys of the issuer cannot be fetched, so no token can be validated.',
-  sources: [{ section: '2.3', says: 'inline.issuer is the URL of the token issuer.' }, 'decision 13'],
+  sources: [says('2.3', 'inline.issuer is the URL of the token issuer.'), 'decision 13'],
   *check({ spec }, { path }) {
     for (const field of ['issuer', 'jwksUrl'] as const) {
       const text = spec?.inline?.[field]

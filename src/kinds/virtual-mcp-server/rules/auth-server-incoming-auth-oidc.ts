@@ -1,4 +1,4 @@
-import { about, advice, defineRule, isAbsent } from '../../../rule/index.ts'
+import { about, advice, defineRule, isAbsent, must } from '../../../rule/index.ts'
 import { embedded, server } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -15,10 +15,10 @@ export const authServerIncomingAuthOidc = defineRule({
     consequence: 'does not start',
   },
   sources: [
-    {
-      section: '5.1',
-      must: 'With the embedded authorization server incomingAuth must validate the JWTs it issues: oidcConfigRef and audience.',
-    },
+    must(
+      '5.1',
+      'With the embedded authorization server incomingAuth must validate the JWTs it issues: oidcConfigRef and audience.',
+    ),
     'decision 21',
   ],
   *check({ spec }, { path }) {

@@ -3,6 +3,7 @@ import {
   dependingOn,
   type FieldError,
   invalid,
+  must,
   nameText,
   relatedTo,
 } from '../../../rule/index.ts'
@@ -34,10 +35,7 @@ export const authServerTokensAccepted = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
   },
-  sources: [
-    { section: '5.1', must: 'The issuer of that MCPOIDCConfig equals authServerConfig.issuer.' },
-    'decision 9',
-  ],
+  sources: [must('5.1', 'The issuer of that MCPOIDCConfig equals authServerConfig.issuer.'), 'decision 9'],
   *check(gateway, { path, cluster }) {
     const { authServerConfig, incomingAuth } = gateway.spec ?? {}
     const name = incomingAuth?.oidcConfigRef?.name

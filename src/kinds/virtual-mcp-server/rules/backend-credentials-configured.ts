@@ -5,6 +5,7 @@ import {
   namesText,
   nameText,
   type ObjectName,
+  says,
 } from '../../../rule/index.ts'
 import {
   authConfigNamed,
@@ -43,12 +44,9 @@ export const backendCredentialsConfigured = defineRule({
     threads: ['mitodl/ol-infrastructure#5295'],
   },
   sources: [
-    {
-      section: '5.2',
-      says: 'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.',
-    },
-    { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
-    { section: '7', says: 'A backend not listed under inline outgoing authentication gets no credentials.' },
+    says('5.2', 'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.'),
+    says('5.2', 'inline: backends that are not in the map receive unauthenticated requests.'),
+    says('7', 'A backend not listed under inline outgoing authentication gets no credentials.'),
     'decision 21',
   ],
   *check(gateway, { path, cluster }) {

@@ -1,4 +1,4 @@
-import { advice, defineRule, namesText } from '../../../rule/index.ts'
+import { advice, defineRule, namesText, says } from '../../../rule/index.ts'
 import {
   addsHeaderFromSecret,
   backend,
@@ -26,11 +26,8 @@ export const backendStrategyChosen = defineRule({
   summary: 'Every backend of the group has a strategy; type `unauthenticated` says that none is needed.',
   why: 'The backend is contacted without credentials. That is right for many containers inside the cluster, but nothing says that somebody meant it.',
   sources: [
-    {
-      section: '5.2',
-      says: 'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.',
-    },
-    { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
+    says('5.2', 'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.'),
+    says('5.2', 'inline: backends that are not in the map receive unauthenticated requests.'),
     'decision 21',
   ],
   *check(gateway, { path, cluster }) {

@@ -1,4 +1,4 @@
-import { advice, defineRule, isAbsent, shortQuote } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, says, shortQuote } from '../../../rule/index.ts'
 import { olderGroupOf } from '../../../relations/index.ts'
 import { oidc, server } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
@@ -9,10 +9,7 @@ export const groupRefConfigured = defineRule({
   severity: 'warning',
   summary: 'The server names the MCPGroup whose backends it fronts.',
   why: 'Without a group it has no backends.',
-  sources: [
-    { section: '2.2', says: 'groupRef names the MCPGroup whose backends are fronted.' },
-    'decision 5',
-  ],
+  sources: [says('2.2', 'groupRef names the MCPGroup whose backends are fronted.'), 'decision 5'],
   *check({ spec }, { path }) {
     if (!spec || !isAbsent(spec, 'groupRef')) return
     if (!isAbsent(spec, 'config') && spec.config === undefined) return

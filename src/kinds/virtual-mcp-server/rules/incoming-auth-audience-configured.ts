@@ -1,4 +1,4 @@
-import { about, defineRule, invalid, isAbsent, required } from '../../../rule/index.ts'
+import { about, defineRule, invalid, isAbsent, must, required } from '../../../rule/index.ts'
 import { incoming, oidc } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -11,13 +11,13 @@ export const incomingAuthAudienceConfigured = defineRule({
     'With `oidcConfigRef` the expected audience is set, in the reference or beside it, and where both are set they agree.',
   why: 'Without an audience a token that was issued for another service would be accepted, so none is.',
   sources: [
-    { section: '2.2', must: 'audience stands beside oidcConfigRef and is required when that is used.' },
-    { section: '5.1', must: 'With oidcConfigRef audience must be set explicitly.' },
-    {
-      section: '5.1',
-      must: 'With the embedded authorization server incomingAuth must validate the JWTs it issues: oidcConfigRef and audience.',
-    },
-    { section: '7', must: 'oidcConfigRef used without audience.' },
+    must('2.2', 'audience stands beside oidcConfigRef and is required when that is used.'),
+    must('5.1', 'With oidcConfigRef audience must be set explicitly.'),
+    must(
+      '5.1',
+      'With the embedded authorization server incomingAuth must validate the JWTs it issues: oidcConfigRef and audience.',
+    ),
+    must('7', 'oidcConfigRef used without audience.'),
     'decision 4',
   ],
   *check({ spec }, { path }) {

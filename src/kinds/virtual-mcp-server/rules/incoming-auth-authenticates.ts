@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, says } from '../../../rule/index.ts'
 import { incoming, oidc } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -10,7 +10,7 @@ export const incomingAuthAuthenticates = defineRule({
   summary: 'Clients authenticate before they reach a backend.',
   why: 'With `anonymous` all access control is disabled: whoever reaches the server may call every backend.',
   sources: [
-    { section: '5.1', says: 'anonymous disables all access control: development only, not for production.' },
+    says('5.1', 'anonymous disables all access control: development only, not for production.'),
     'decision 21',
   ],
   *check({ spec }, { path }) {

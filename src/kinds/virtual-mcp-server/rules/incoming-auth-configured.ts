@@ -1,4 +1,4 @@
-import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, says } from '../../../rule/index.ts'
 import { incoming, oidc } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -9,8 +9,8 @@ export const incomingAuthConfigured = defineRule({
   summary: 'The server says how clients authenticate.',
   why: 'Whether everyone may call the backends is left to the release that runs.',
   sources: [
-    { section: '2.2', says: 'incomingAuth says how clients authenticate: type anonymous or oidc.' },
-    { section: '5.1', says: 'A client authenticates to vMCP as incomingAuth says.' },
+    says('2.2', 'incomingAuth says how clients authenticate: type anonymous or oidc.'),
+    says('5.1', 'A client authenticates to vMCP as incomingAuth says.'),
     'decision 5',
   ],
   *check({ spec }, { path }) {

@@ -1,4 +1,4 @@
-import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, says } from '../../../rule/index.ts'
 import { incoming, oidc } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -9,10 +9,7 @@ export const incomingAuthInlineOidcChecked = defineRule({
   severity: 'warning',
   summary: 'Token validation is described by an MCPOIDCConfig, which is checked.',
   why: 'Mistakes in the inline `oidcConfig` of older releases show only when the first client comes; without an audience tokens for other services pass.',
-  sources: [
-    { section: '2.2', says: 'For inline OIDC configuration audience is optional but recommended.' },
-    'decision 5',
-  ],
+  sources: [says('2.2', 'For inline OIDC configuration audience is optional but recommended.'), 'decision 5'],
   *check({ spec }, { path }) {
     const incomingAuth = spec?.incomingAuth
     if (!incomingAuth || isAbsent(incomingAuth, 'oidcConfig')) return

@@ -1,4 +1,4 @@
-import { defineRule, isAbsent, required } from '../../../rule/index.ts'
+import { defineRule, isAbsent, must, required } from '../../../rule/index.ts'
 import { incoming, oidc } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -11,11 +11,8 @@ export const incomingAuthOidcConfigRefConfigured = defineRule({
     'Incoming authentication of type `oidc` names the MCPOIDCConfig that validates tokens, or has the inline `oidcConfig` of older releases.',
   why: 'Nothing says which issuer to trust, so no token can be validated.',
   sources: [
-    { section: '2.2', must: 'oidcConfigRef is used with type oidc.' },
-    {
-      section: '5.1',
-      must: 'With type oidc tokens are validated against the MCPOIDCConfig named by oidcConfigRef.',
-    },
+    must('2.2', 'oidcConfigRef is used with type oidc.'),
+    must('5.1', 'With type oidc tokens are validated against the MCPOIDCConfig named by oidcConfigRef.'),
     'decision 5',
   ],
   *check({ spec }, { path }) {

@@ -1,4 +1,4 @@
-import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, must } from '../../../rule/index.ts'
 import { incoming, oidc } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -9,7 +9,7 @@ export const incomingAuthOidcConfigRefUsed = defineRule({
   severity: 'warning',
   summary: '`oidcConfigRef` is set with the type `oidc` only.',
   why: 'It looks as if tokens were validated, and none is.',
-  sources: [{ section: '2.2', must: 'oidcConfigRef is used with type oidc.' }, 'decision 5'],
+  sources: [must('2.2', 'oidcConfigRef is used with type oidc.'), 'decision 5'],
   *check({ spec }, { path }) {
     const incomingAuth = spec?.incomingAuth
     if (incomingAuth?.type !== 'anonymous' || isAbsent(incomingAuth, 'oidcConfigRef')) return

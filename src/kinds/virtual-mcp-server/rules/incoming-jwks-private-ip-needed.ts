@@ -1,4 +1,4 @@
-import { advice, defineRule, end, nameText, relatedTo } from '../../../rule/index.ts'
+import { advice, defineRule, end, nameText, relatedTo, says } from '../../../rule/index.ts'
 import {
   authServer,
   gatewayOf,
@@ -19,7 +19,7 @@ export const incomingJwksPrivateIpNeeded = defineRule({
   summary: 'Beside an embedded authorization server, the MCPOIDCConfig does not set `jwksAllowPrivateIP`.',
   why: 'Keys are fetched in-process then; the setting only opens the way to private addresses.',
   sources: [
-    { section: '2.3', says: 'jwksAllowPrivateIP is not needed beside an embedded authorization server.' },
+    says('2.3', 'jwksAllowPrivateIP is not needed beside an embedded authorization server.'),
     'decision 21',
   ],
   *check({ spec }, { path, cluster }) {

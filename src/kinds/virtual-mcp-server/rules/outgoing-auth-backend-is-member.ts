@@ -8,6 +8,7 @@ import {
   outage,
   type Path,
   relatedTo,
+  says,
   shortQuote,
 } from '../../../rule/index.ts'
 import {
@@ -45,8 +46,8 @@ export const outgoingAuthBackendIsMember = defineRule({
     consequence: 'denies everyone',
   },
   sources: [
-    { section: '2.2', says: 'A key of backends is the name of the backend MCPServer.' },
-    { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
+    says('2.2', 'A key of backends is the name of the backend MCPServer.'),
+    says('5.2', 'inline: backends that are not in the map receive unauthenticated requests.'),
     'decision 10',
   ],
   *check(gateway, { path, cluster }) {

@@ -1,4 +1,4 @@
-import { defineRule, isAbsent, required } from '../../../rule/index.ts'
+import { defineRule, isAbsent, must, required } from '../../../rule/index.ts'
 import { outgoing } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -10,10 +10,7 @@ export const outgoingAuthBackendRefConfigured = defineRule({
   summary: 'A backend of type `externalAuthConfigRef` names the MCPExternalAuthConfig to use.',
   why: 'Nothing says which credentials to send to the backend.',
   sources: [
-    {
-      section: '2.2',
-      must: 'The type of a backend is externalAuthConfigRef, which then names an MCPExternalAuthConfig.',
-    },
+    must('2.2', 'The type of a backend is externalAuthConfigRef, which then names an MCPExternalAuthConfig.'),
     'decision 5',
   ],
   *check({ spec }, { path }) {

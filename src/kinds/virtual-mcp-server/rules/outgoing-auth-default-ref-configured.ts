@@ -1,4 +1,4 @@
-import { advice, defineRule, isAbsent, outage } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, outage, says } from '../../../rule/index.ts'
 import { outgoing } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -18,11 +18,8 @@ export const outgoingAuthDefaultRefConfigured = defineRule({
     consequence: 'does not start',
   },
   sources: [
-    { section: '2.2', says: 'A default reference exists at outgoingAuth.default.externalAuthConfigRef.' },
-    {
-      section: '5.2',
-      says: 'inline: strategies come from the map outgoingAuth.backends; discovered: it is not read.',
-    },
+    says('2.2', 'A default reference exists at outgoingAuth.default.externalAuthConfigRef.'),
+    says('5.2', 'inline: strategies come from the map outgoingAuth.backends; discovered: it is not read.'),
     'decision 10',
   ],
   *check({ spec }, { path }) {

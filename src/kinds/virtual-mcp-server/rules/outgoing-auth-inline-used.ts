@@ -1,4 +1,4 @@
-import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, says } from '../../../rule/index.ts'
 import { outgoing } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -17,11 +17,8 @@ export const outgoingAuthInlineUsed = defineRule({
     threads: ['stacklok/toolhive#6454', 'stacklok/toolhive#6513', 'stacklok/toolhive#6329'],
   },
   sources: [
-    { section: '2.2', says: 'backends is used with source inline.' },
-    {
-      section: '5.2',
-      says: 'inline: strategies come from the map outgoingAuth.backends; discovered: it is not read.',
-    },
+    says('2.2', 'backends is used with source inline.'),
+    says('5.2', 'inline: strategies come from the map outgoingAuth.backends; discovered: it is not read.'),
     'decision 10',
   ],
   *check({ spec }, { path }) {

@@ -6,6 +6,7 @@ import {
   nameText,
   pathTo,
   relatedTo,
+  says,
   shortQuote,
 } from '../../../rule/index.ts'
 import {
@@ -38,10 +39,10 @@ export const subjectProviderAgreedByGateways = defineRule({
     'VirtualMCPServers that share a token exchange without `subjectProviderName` have the same first provider.',
   why: 'Each exchanges the token of another provider, and no default can be written into the shared configuration.',
   sources: [
-    {
-      section: '2.4.5',
-      says: 'An empty subjectProviderName is filled in with the first provider of the VirtualMCPServer.',
-    },
+    says(
+      '2.4.5',
+      'An empty subjectProviderName is filled in with the first provider of the VirtualMCPServer.',
+    ),
     'decision 25',
   ],
   *check(value, { path, cluster }) {

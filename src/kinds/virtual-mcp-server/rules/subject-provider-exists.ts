@@ -1,4 +1,4 @@
-import { defineRule } from '../../../rule/index.ts'
+import { defineRule, must, says } from '../../../rule/index.ts'
 import {
   authServer,
   backend,
@@ -26,18 +26,15 @@ export const subjectProviderExists = defineRule({
     threads: ['stacklok/toolhive#4528'],
   },
   sources: [
-    {
-      section: '2.4.3',
-      must: 'upstreamInject.providerName and tokenExchange.subjectProviderName refer to a provider name.',
-    },
-    {
-      section: '2.4.5',
-      must: 'subjectProviderName names an upstream provider whose stored token is the subject.',
-    },
-    {
-      section: '5.2',
-      says: 'tokenExchange: with subjectProviderName, the subject token is that of this upstream provider.',
-    },
+    must(
+      '2.4.3',
+      'upstreamInject.providerName and tokenExchange.subjectProviderName refer to a provider name.',
+    ),
+    must('2.4.5', 'subjectProviderName names an upstream provider whose stored token is the subject.'),
+    says(
+      '5.2',
+      'tokenExchange: with subjectProviderName, the subject token is that of this upstream provider.',
+    ),
     'decision 9',
   ],
   *check(gateway, { path, cluster, self, old }) {

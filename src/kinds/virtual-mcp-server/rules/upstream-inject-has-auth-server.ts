@@ -1,4 +1,4 @@
-import { defineRule } from '../../../rule/index.ts'
+import { defineRule, must } from '../../../rule/index.ts'
 import {
   authServer,
   backend,
@@ -25,10 +25,7 @@ export const upstreamInjectHasAuthServer = defineRule({
     consequence: 'denies everyone',
   },
   sources: [
-    {
-      section: '5.2',
-      must: 'upstreamInject requires an embedded authorization server on the VirtualMCPServer.',
-    },
+    must('5.2', 'upstreamInject requires an embedded authorization server on the VirtualMCPServer.'),
     'decision 9',
   ],
   *check(gateway, { path, cluster, self }) {

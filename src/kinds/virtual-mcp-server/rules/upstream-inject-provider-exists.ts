@@ -1,4 +1,4 @@
-import { defineRule } from '../../../rule/index.ts'
+import { defineRule, must } from '../../../rule/index.ts'
 import {
   authServer,
   backend,
@@ -25,11 +25,11 @@ export const upstreamInjectProviderExists = defineRule({
     consequence: 'denies everyone',
   },
   sources: [
-    {
-      section: '2.4.3',
-      must: 'upstreamInject.providerName and tokenExchange.subjectProviderName refer to a provider name.',
-    },
-    { section: '2.4.6', must: 'providerName must equal a name in upstreamProviders of the embedded server.' },
+    must(
+      '2.4.3',
+      'upstreamInject.providerName and tokenExchange.subjectProviderName refer to a provider name.',
+    ),
+    must('2.4.6', 'providerName must equal a name in upstreamProviders of the embedded server.'),
     'decision 9',
   ],
   *check(gateway, { path, cluster, self }) {

@@ -1,4 +1,4 @@
-import { defineRule } from '../../../rule/index.ts'
+import { defineRule, says } from '../../../rule/index.ts'
 import {
   authServer,
   backend,
@@ -20,10 +20,10 @@ export const writtenSubjectProviderExists = defineRule({
     'A `subjectProviderName` that this webhook wrote earlier is still a provider of the embedded authorization server.',
   why: 'Calls to the backend fail until its spec is written again; an unchanged file that is applied again is not a write.',
   sources: [
-    {
-      section: '2.4.5',
-      says: 'An empty subjectProviderName is filled in with the first provider of the VirtualMCPServer.',
-    },
+    says(
+      '2.4.5',
+      'An empty subjectProviderName is filled in with the first provider of the VirtualMCPServer.',
+    ),
     'decision 25',
   ],
   *check(gateway, { path, cluster, self, old }) {
