@@ -76,37 +76,36 @@ t.test('findings that are exempt or ignored', async (t) => {
   type Row = [
     title: string,
     files: Record<string, string>,
-    args: string,
     lines: (string | RegExp)[],
+    args?: string,
     stderr?: RegExp,
   ]
   const rows: Row[] = [
-    ['nothing is', { 'a.yaml': ENTRY }, '.', [`a.yaml:9:11: ${WARNING}`]],
-    ['by id', { 'a.yaml': ENTRY, [C]: of('') }, '.', [`a.yaml:9:11: ${ignored('configuration')}`]],
+    ['nothing is', { 'a.yaml': ENTRY }, [`a.yaml:9:11: ${WARNING}`]],
+    ['by id', { 'a.yaml': ENTRY, [C]: of('') }, [`a.yaml:9:11: ${ignored('configuration')}`]],
     [
       'found above',
       { 'x/y/a.yaml': ENTRY, [C]: of('') },
-      'x/y',
       [`x/y/a.yaml:9:11: ${ignored('configuration')}`],
+      'x/y',
     ],
     [
       'not above the repository',
       { 'x/y/a.yaml': ENTRY, 'x/.git/HEAD': '', [C]: of('') },
-      'x/y',
       [`x/y/a.yaml:9:11: ${WARNING}`],
+      'x/y',
     ],
     [
       'a manifest of that name is none, and is judged',
       { [C]: ENTRY, 'vmcp-admission.yml': ENTRY.replace('weather', 'other') },
-      '.',
       [`${C}:9:11: ${WARNING}`, /^vmcp-admission\.yml:9:11: .*other/],
     ],
-    ['off', { 'a.yaml': ENTRY, [C]: of('') }, '. --config-file off', [`a.yaml:9:11: ${WARNING}`]],
+    ['off', { 'a.yaml': ENTRY, [C]: of('') }, [`a.yaml:9:11: ${WARNING}`], '. --config-file off'],
     [
       'named',
       { 'a.yaml': ENTRY, 'b.txt': of('') },
-      'a.yaml --config-file b.txt',
       [`a.yaml:9:11: ${ignored('configuration')}`],
+      'a.yaml --config-file b.txt',
     ],
     [
       'by object and path',
@@ -116,19 +115,16 @@ t.test('findings that are exempt or ignored', async (t) => {
           '    object: {kind: MCP*Entry, namespace: default, name: w*r}\n    path: spec.groupRef.name\n',
         ),
       },
-      '.',
       [`a.yaml:9:11: ${ignored('configuration')}`],
     ],
     [
       'another object is not among the judged ones',
       { 'a.yaml': ENTRY, [C]: of('    object: {name: other}\n') },
-      '.',
       [`a.yaml:9:11: ${WARNING}`],
     ],
     [
       'another path',
       { 'a.yaml': ENTRY, [C]: of('    path: spec.remoteUrl\n') },
-      '.',
       [
         `${C}:2:5: note: the exemption of 'reference-found' at spec.remoteUrl excuses nothing: remove it`,
         `a.yaml:9:11: ${WARNING}`,
@@ -137,14 +133,14 @@ t.test('findings that are exempt or ignored', async (t) => {
     [
       'an exemption of many objects may be for files that are not checked',
       { 'a.yaml': ENTRY, [C]: of('    path: spec.remoteUrl\n') },
-      'a.yaml',
       [`a.yaml:9:11: ${WARNING}`],
+      'a.yaml',
     ],
     [
       'an exemption of many objects may be for what cannot be read',
       { 'a.yaml': ENTRY, 'b.yaml': 'a: [', [C]: of('    path: spec.remoteUrl\n') },
-      '.',
       [`a.yaml:9:11: ${WARNING}`],
+      '.',
       /^b\.yaml:\S+ cannot read: /,
     ],
     [
@@ -155,17 +151,16 @@ t.test('findings that are exempt or ignored', async (t) => {
         'kustomization.yaml': 'patches: [{ path: b.yaml }]',
         [C]: of('    path: spec.remoteUrl\n'),
       },
-      '.',
       [`a.yaml:9:11: ${WARNING}`, /^b\.yaml:1:1: note: not judged, because /],
     ],
     [
       'an exemption of one object that excuses nothing',
       { 'a.yaml': ENTRY, [C]: of('    object: {name: weather}\n    path: spec.remoteUrl\n') },
-      'a.yaml',
       [
         `${C}:2:5: note: the exemption of 'reference-found' at spec.remoteUrl excuses nothing: remove it`,
         `a.yaml:9:11: ${WARNING}`,
       ],
+      'a.yaml',
     ],
     [
       'whether another finds something only a cluster can tell',
@@ -173,13 +168,11 @@ t.test('findings that are exempt or ignored', async (t) => {
         'a.yaml': above('groupRef', ignoreComment('secret-reference-found', 'later')),
         [C]: `exemptions: [${ELSEWHERE.map((id) => `{ id: ${id}, reason: x }`).join()}]`,
       },
-      '.',
       [`a.yaml:10:11: ${WARNING}`],
     ],
     [
       'expired',
       { 'a.yaml': ENTRY, [C]: of('    expires: 2026-01-31\n') },
-      '.',
       [
         `${C}:2:5: note: the exemption of 'reference-found' expired after 2026-01-31 and no longer holds: remove it or give it another day`,
         `a.yaml:9:11: ${WARNING}`,
@@ -188,38 +181,34 @@ t.test('findings that are exempt or ignored', async (t) => {
     [
       'not expired',
       { 'a.yaml': ENTRY, [C]: of('    expires: 2999-01-31\n') },
-      '.',
       [`a.yaml:9:11: ${ignored('configuration')}`],
     ],
-    ['severity', { 'a.yaml': ENTRY, [C]: 'severities: [reference-found=off]' }, '.', []],
+    ['severity', { 'a.yaml': ENTRY, [C]: 'severities: [reference-found=off]' }, []],
     [
       'a flag wins over the file',
       { 'a.yaml': ENTRY, [C]: 'severities: [reference-found=off]' },
-      '. --severity reference-found=error',
       [`a.yaml:9:11: ${WARNING.replace('warning', 'error')}`],
+      '. --severity reference-found=error',
     ],
     [
       'the profile',
       { 'a.yaml': ENTRY.replace('/mcp', '/${X}'), [C]: `profile: strict\n${of('')}` },
-      '.',
       [/error: .*unresolved-placeholder/, `a.yaml:9:11: ${ignored('configuration')}`],
     ],
     [
       'the profile of the flag',
       { 'a.yaml': ENTRY.replace('/mcp', '/${X}'), [C]: `profile: strict\n${of('')}` },
-      '. --profile standard',
       [/note: .*not judged/, `a.yaml:9:11: ${ignored('configuration')}`],
+      '. --profile standard',
     ],
     [
       'the default namespace',
       { 'a.yaml': ENTRY, [C]: of('    object: {namespace: shop}\n') + 'namespaces: {default: shop}' },
-      '.',
       [`a.yaml:9:11: ${ignored('configuration')}`],
     ],
     [
       'a namespace that is left out',
       { 'a.yaml': OF_SHOP, [C]: 'namespaces: {leaveOut: [sh*]}' },
-      '.',
       [
         `note: 1 resource not judged: in namespaces that ${C} leaves out: MCPServerEntry shop/weather (a.yaml:1)`,
       ],
@@ -234,7 +223,6 @@ t.test('findings that are exempt or ignored', async (t) => {
         ),
         [C]: 'namespaces: {leaveOut: [sh*]}',
       },
-      '.',
       [
         `note: 1 resource not judged: in namespaces that ${C} leaves out: MCPServerEntries shop/weather (a.yaml:1)`,
       ],
@@ -242,43 +230,32 @@ t.test('findings that are exempt or ignored', async (t) => {
     [
       'placeholders',
       { 'a.yaml': ENTRY.replace(': tools', ": '@@GROUP@@'"), [C]: "placeholders: ['@@*@@']" },
-      '.',
       ['a.yaml:9:11: note: spec.groupRef.name: not judged, because @@GROUP@@ is filled in later'],
     ],
     [
       'a comment above the key',
       { 'a.yaml': above('name: tools', LATER) },
-      '.',
       [`a.yaml:10:11: ${ignored('comment')}`],
     ],
     [
       'above the map around it',
       { 'a.yaml': above('groupRef:', LATER) },
-      '.',
       [`a.yaml:10:11: ${ignored('comment')}`],
     ],
     [
       'behind the value',
       { 'a.yaml': ENTRY.replace('tools', `tools ${LATER}`) },
-      '.',
       [`a.yaml:9:11: ${ignored('comment')}`],
     ],
-    [
-      'at the top',
-      { 'a.yaml': `${LATER}\n# Words\n\n${ENTRY}` },
-      '.',
-      [`a.yaml:12:11: ${ignored('comment')}`],
-    ],
+    ['at the top', { 'a.yaml': `${LATER}\n# Words\n\n${ENTRY}` }, [`a.yaml:12:11: ${ignored('comment')}`]],
     [
       'before the first ---',
       { 'a.yaml': `${LATER}\n---\n${ENTRY}` },
-      '.',
       [`a.yaml:11:11: ${ignored('comment')}`],
     ],
     [
       'above another key',
       { 'a.yaml': above('transport:', LATER) },
-      '.',
       [
         `a.yaml:7:3: note: 'reference-found' is not found here: remove the comment that ignores it`,
         `a.yaml:10:11: ${WARNING}`,
@@ -289,13 +266,11 @@ t.test('findings that are exempt or ignored', async (t) => {
       {
         'a.yaml': `${LATER}\n${HEAD.replace('weather', 'b')}${SPEC.replace('tools', 'b').replace('spec', 'spec')}---\n${ENTRY}`,
       },
-      '.',
       [/a.yaml:10:11: ignored warning: MCPServerEntry b: /, `a.yaml:20:11: ${WARNING}`],
     ],
     [
       'in another document of another kind',
       { 'a.yaml': `kind: Pod\n${LATER}\nspec: {}\n---\n${ENTRY}` },
-      '.',
       [
         `a.yaml:2:1: note: 'reference-found' is not found here: remove the comment that ignores it`,
         `a.yaml:13:11: ${WARNING}`,
@@ -304,7 +279,6 @@ t.test('findings that are exempt or ignored', async (t) => {
     [
       'a comment without a reason',
       { 'a.yaml': above('name: tools', '# vmcp-admission: ignore[reference-found]') },
-      '.',
       [
         `a.yaml:9:5: note: 'reference-found' has no effect without a reason: write # vmcp-admission: ignore[ID] reason`,
         `a.yaml:10:11: ${WARNING}`,
@@ -313,7 +287,6 @@ t.test('findings that are exempt or ignored', async (t) => {
     [
       'a comment for an unknown id',
       { 'a.yaml': above('name: tools', '# vmcp-admission: ignore[reference-fund] x') },
-      '.',
       [
         `a.yaml:9:5: note: 'reference-fund' is not the id of a rule; did you mean 'reference-found'`,
         `a.yaml:10:11: ${WARNING}`,
@@ -322,7 +295,6 @@ t.test('findings that are exempt or ignored', async (t) => {
     [
       'a comment with too many ids',
       { 'a.yaml': above('name: tools', `# vmcp-admission: ignore[${','.repeat(900_000)}] x`) },
-      '.',
       [
         ...Array.from(
           { length: 100 },
@@ -335,13 +307,12 @@ t.test('findings that are exempt or ignored', async (t) => {
     [
       'a glob that backtracks',
       { 'a.yaml': ENTRY, [C]: 'namespaces: {leaveOut: ["*a*a*a*a*a*a*a*ab"]}' },
-      `--namespace ${'a'.repeat(60)} .`,
       [`a.yaml:9:11: ${WARNING}`],
+      `--namespace ${'a'.repeat(60)} .`,
     ],
     [
       'a comment without an id',
       { 'a.yaml': above('name: tools', '# vmcp-admission: ignore this') },
-      '.',
       [
         'a.yaml:9:5: note: it names no id: write # vmcp-admission: ignore[ID] reason',
         `a.yaml:10:11: ${WARNING}`,
@@ -353,7 +324,6 @@ t.test('findings that are exempt or ignored', async (t) => {
         'a.yaml': above('transport:', '# vmcp-admission: ignore[schema-enum] x', WRONG),
         [C]: ERRORS + of(''),
       },
-      '.',
       [
         /a.yaml:8:14: ignored error: .*\(schema-enum\): ignored by the comment: x/,
         `a.yaml:10:11: ${ignored('configuration')}`,
@@ -365,7 +335,6 @@ t.test('findings that are exempt or ignored', async (t) => {
         'a.yaml': above('transport:', '# vmcp-admission: ignore[schema-enum] x', WRONG),
         [C]: ERRORS + of('allowIgnores: warnings'),
       },
-      '.',
       [
         `a.yaml:7:3: note: 'schema-enum' has no effect on an error: comments ignore warnings only (allowIgnores)`,
         /a.yaml:8:14: error: .*\(schema-enum\)/,
@@ -375,7 +344,6 @@ t.test('findings that are exempt or ignored', async (t) => {
     [
       'a comment where none may be',
       { 'a.yaml': above('name: tools', LATER), [C]: 'allowIgnores: none' },
-      '.',
       [
         `a.yaml:9:5: note: 'reference-found' has no effect: the configuration allows no ignores in manifests`,
         `a.yaml:10:11: ${WARNING}`,
@@ -391,7 +359,6 @@ t.test('findings that are exempt or ignored', async (t) => {
         ),
         [C]: of(''),
       },
-      '.',
       [
         `a.yaml:7:3: note: 'schema-type' cannot be ignored: nothing behind it is judged, or the API server refuses it`,
         /warning: .*\(schema-type\)/,
@@ -401,13 +368,11 @@ t.test('findings that are exempt or ignored', async (t) => {
     [
       'an annotation',
       { 'a.yaml': annotated('      reference-found: later\n') },
-      '.',
       [`a.yaml:12:11: ${ignored('annotation')}`],
     ],
     [
       'an annotation without a reason',
       { 'a.yaml': annotated('      reference-found\n') },
-      '.',
       [
         /a.yaml:6:50: warning: .*: 'reference-found' has no effect without a reason: write ID: reason \(ignore-effective\)/,
         `a.yaml:12:11: ${WARNING}`,
@@ -422,7 +387,6 @@ t.test('findings that are exempt or ignored', async (t) => {
           ENTRY.replace('MCPServerEntry', 'MCPServerEntries'),
         ),
       },
-      '.',
       [/a.yaml:3:7: ignored warning: .*\(kind-known\): ignored by the comment: x/],
     ],
     [
@@ -435,14 +399,13 @@ t.test('findings that are exempt or ignored', async (t) => {
         ),
         [C]: 'allowIgnores: none',
       },
-      '.',
       [
         `a.yaml:2:1: note: 'kind-known' has no effect: the configuration allows no ignores in manifests`,
         /a.yaml:3:7: warning: .*\(kind-known\)/,
       ],
     ],
   ]
-  for (const [title, files, args, expected, talk = /^$/] of rows) {
+  for (const [title, files, expected, args = '.', talk = /^$/] of rows) {
     const { lines, stderr } = await checked(files, ['check', '--show-ignored', ...args.split(' ')])
     t.match(stderr, talk, title)
     t.equal(lines.length, expected.length, `${title}: ${lines.join('\n')}`)

@@ -11,6 +11,7 @@ import {
   injectConfig,
   inline,
   oidcConfig,
+  otherOf,
 } from '../src/relations/examples.ts'
 import { BACKEND_KINDS } from '../src/relations/related-resources.ts'
 import { DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
@@ -39,15 +40,12 @@ const stored = ({ kind, metadata, spec }: Other) =>
 const kindOf = ({ kind }: Other) => kindNamed.get(kind) ?? mcpGroup
 
 /** A workload of the group `tools`; six of seven refer to the MCPExternalAuthConfig `shared`. */
-const workload = (i: number): Other => ({
-  kind: BACKEND_KINDS[i % BACKEND_KINDS.length] ?? 'MCPServer',
-  metadata: { name: `workload-${i}` },
-  spec: {
+const workload = (i: number): Other =>
+  otherOf(BACKEND_KINDS[i % BACKEND_KINDS.length] ?? 'MCPServer', `workload-${i}`, {
     groupRef: { name: 'tools' },
     ...(i % 7 !== 6 && { externalAuthConfigRef: { name: 'shared' } }),
     ...(i % 2 === 0 && { oidcConfigRef: { name: 'corporate' } }),
-  },
-})
+  })
 const discovering = gateway('discovering', { authServerConfig: authServer('okta') })
 const listing = gateway('listing', { outgoingAuth: inline({ 'workload-0': 'shared', stranger: 'shared' }) })
 
@@ -206,11 +204,8 @@ const issuer = (i: number, is: string) => ({
   allowedDelegateClients: [`agent-${i}`],
   actorMatcher: `claims.sub == "${is}-${i}"`,
 })
-const configOf = (type: string, settings: object): Other => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'grown' },
-  spec: { type, [type]: settings },
-})
+const configOf = (type: string, settings: object): Other =>
+  otherOf('MCPExternalAuthConfig', 'grown', { type, [type]: settings })
 const aws = (roleMappings: readonly object[]) => configOf('awsSts', { region: 'eu-central-1', roleMappings })
 const ROLE = 'arn:aws:iam::123456789012:role'
 

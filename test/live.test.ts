@@ -17,6 +17,7 @@ import {
   injectConfig,
   inline,
   oidcConfig,
+  otherOf,
   serverConfig,
 } from '../src/relations/examples.ts'
 import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
@@ -651,14 +652,10 @@ t.test('Secrets are looked at only on request, and nothing of them stays', async
 })
 
 t.test('ConfigMaps are looked at only on request', async (t) => {
-  const trusting: Other = {
-    kind: 'MCPOIDCConfig',
-    metadata: { name: 'corporate' },
-    spec: {
-      type: 'inline',
-      inline: { issuer: 'https://login.example.com', caBundleRef: { configMapRef: { name: 'ca' } } },
-    },
-  }
+  const trusting: Other = otherOf('MCPOIDCConfig', 'corporate', {
+    type: 'inline',
+    inline: { issuer: 'https://login.example.com', caBundleRef: { configMapRef: { name: 'ca' } } },
+  })
   const pem = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n'
   const told = ['config-map-reference-found']
   const rows: readonly (readonly [string, Given, object | undefined, readonly string[]])[] = [

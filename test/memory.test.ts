@@ -11,7 +11,15 @@ import { setTimeout } from 'node:timers/promises'
 import { pino } from 'pino'
 import t from 'tap'
 import { localPair } from '../src/certificates/local.ts'
-import { authServer, backend, gateway, group, headerConfig, inline } from '../src/relations/examples.ts'
+import {
+  authServer,
+  backend,
+  gateway,
+  group,
+  headerConfig,
+  inline,
+  otherOf,
+} from '../src/relations/examples.ts'
 import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
 import { CurrentFindings } from '../src/server/current-findings.ts'
 import { type MemoryBudget, ClusterState } from '../src/state/cluster-state.ts'
@@ -252,11 +260,8 @@ t.test('what rules do not read of an object is counted with the rest', (t) => {
   const { state, current } = viewOf({ all: Infinity, object: 50_000 })
   const nulls = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, i) => [`a${i}`, null]))
-  const server = (name: string, given: object): Other => ({
-    kind: 'MCPServer',
-    metadata: { name },
-    spec: { image: 'jira', ...given },
-  })
+  const server = (name: string, given: object): Other =>
+    otherOf('MCPServer', name, { image: 'jira', ...given })
   const rows: readonly (readonly [title: string, spec: object, least: number, partial: number])[] = [
     ['many nulls', { podTemplateSpec: nulls(1_000) }, 40_000, 0],
     ['too many to keep', { podTemplateSpec: nulls(2_000) }, 0, 1],
@@ -284,11 +289,11 @@ t.test('of an object that nests as deep as an API server takes, the rest is read
   const { state, current } = viewOf({ all: Infinity, object: Infinity })
   let podTemplateSpec = {}
   for (let level = 0; level < 9_990; level++) podTemplateSpec = { a: podTemplateSpec }
-  const deep: Other = {
-    kind: 'MCPServer',
-    metadata: { name: 'deep' },
-    spec: { image: 'jira', groupRef: { name: 'tools' }, podTemplateSpec },
-  }
+  const deep: Other = otherOf('MCPServer', 'deep', {
+    image: 'jira',
+    groupRef: { name: 'tools' },
+    podTemplateSpec,
+  })
   put(current, deep, 'default')
   t.strictSame(state.in('default').referrers('MCPGroup', 'tools'), [{ kind: 'MCPServer', name: 'deep' }])
   current.startRound()

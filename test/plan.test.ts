@@ -84,195 +84,185 @@ function backendOf(objects: readonly unknown[], release?: string): Outgoing {
  * How the plan describes each type of configuration: the spec of the VirtualMCPServer, that of the configuration, and
  * the text.
  */
-const STRATEGIES: readonly (readonly [string, Spec, Spec, string])[] = [
+const STRATEGIES: readonly (readonly [string, Spec, string, Spec?])[] = [
   [
     'a provider that is named',
-    server('okta', 'github'),
     exchange({ subjectProviderName: 'github' }),
     'token exchange via github',
+    server('okta', 'github'),
   ],
-  ['the first provider', server('okta', 'github'), exchange(), 'token exchange via okta'],
+  ['the first provider', exchange(), 'token exchange via okta', server('okta', 'github')],
   [
     'an empty name',
-    server('okta', 'github'),
     exchange({ subjectProviderName: '' }),
     'token exchange via okta',
+    server('okta', 'github'),
   ],
-  ['no embedded server', {}, exchange(), 'token exchange of the vMCP-issued JWT'],
+  ['no embedded server', exchange(), 'token exchange of the vMCP-issued JWT'],
   [
     'a named provider without a server',
-    {},
     exchange({ subjectProviderName: 'okta' }),
     'token exchange via okta, NOT AVAILABLE (no embedded authorization server)',
   ],
   [
     'a provider that is not there',
-    server('okta'),
     exchange({ subjectProviderName: 'github' }),
     'token exchange via github, NOT AVAILABLE (the embedded authorization server has no such provider)',
+    server('okta'),
   ],
   [
     'a server without providers',
-    server(),
     exchange(),
     'token exchange, NOT AVAILABLE (the embedded authorization server has no provider)',
+    server(),
   ],
   [
     'a first provider that is a placeholder',
-    server('${FIRST}', 'github'),
     exchange(),
     'token exchange, not all known (the first provider cannot be read)',
+    server('${FIRST}', 'github'),
   ],
   [
     'a second provider that is a placeholder',
-    server('okta', '${SECOND}'),
     exchange(),
     'token exchange via okta',
+    server('okta', '${SECOND}'),
   ],
   [
     'a name among providers of which one is a placeholder',
-    server('okta', '${SECOND}'),
     exchange({ subjectProviderName: 'github' }),
     'token exchange via github, not all known (not all providers can be read)',
+    server('okta', '${SECOND}'),
   ],
   [
     'a placeholder as subject provider',
-    server('okta'),
     exchange({ subjectProviderName: '${PROVIDER}' }),
     'token exchange, not all known (subjectProviderName is a placeholder or of a wrong JSON type)',
+    server('okta'),
   ],
   [
     'no settings',
-    server('okta'),
     { type: 'tokenExchange' },
     'token exchange, not all known (tokenExchange is missing)',
+    server('okta'),
   ],
   [
     'a header of its own',
-    {},
     exchange({ externalTokenHeaderName: 'X-Token' }),
     'token exchange of the vMCP-issued JWT in X-Token',
   ],
-  ['an empty header', {}, exchange({ externalTokenHeaderName: '' }), 'token exchange of the vMCP-issued JWT'],
+  ['an empty header', exchange({ externalTokenHeaderName: '' }), 'token exchange of the vMCP-issued JWT'],
   [
     'a header that is a placeholder',
-    {},
     exchange({ externalTokenHeaderName: '${HEADER}' }),
     'token exchange of the vMCP-issued JWT, not all known (externalTokenHeaderName is a placeholder or of a wrong JSON type)',
   ],
   [
     'a header that is a placeholder beside a provider that is not there',
-    server('okta'),
     exchange({ externalTokenHeaderName: '${HEADER}', subjectProviderName: 'github' }),
     'token exchange via github, NOT AVAILABLE (the embedded authorization server has no such provider; externalTokenHeaderName is a placeholder or of a wrong JSON type)',
+    server('okta'),
   ],
   [
     'settings that are not an object',
-    {},
     { type: 'tokenExchange', tokenExchange: 1 },
     'token exchange, not all known (tokenExchange is a placeholder or of a wrong JSON type)',
   ],
-  ['an upstream token', server('okta', 'github'), inject('github'), 'upstream token of github'],
+  ['an upstream token', inject('github'), 'upstream token of github', server('okta', 'github')],
   [
     'an upstream token without a server',
-    {},
     inject('github'),
     'upstream token of github, NOT AVAILABLE (no embedded authorization server)',
   ],
   [
     'an upstream token of a placeholder',
-    server('okta'),
     inject('<PROVIDER>'),
     'upstream token, not all known (providerName is a placeholder or of a wrong JSON type)',
+    server('okta'),
   ],
   [
     'no settings of upstreamInject',
-    server('okta'),
     { type: 'upstreamInject' },
     'upstream token, not all known (upstreamInject is missing)',
+    server('okta'),
   ],
-  ['a header', {}, header('X-Api-Key'), 'header X-Api-Key from a Secret'],
+  ['a header', header('X-Api-Key'), 'header X-Api-Key from a Secret'],
   [
     'a header without a name',
-    {},
     { type: 'headerInjection', headerInjection: {} },
     'a header from a Secret, not all known (headerName is missing)',
   ],
   [
     'a bearer token',
-    {},
     { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'a', key: 'b' } } },
     'bearer token from a Secret',
   ],
-  ['AWS', {}, { type: 'awsSts', awsSts: { region: 'eu-central-1' } }, 'SigV4 of an AWS role'],
+  ['AWS', { type: 'awsSts', awsSts: { region: 'eu-central-1' } }, 'SigV4 of an AWS role'],
   [
     'AWS by the first provider',
-    { ...server('okta', 'github'), ...inline({ default: ref('jira') }) },
     signing(),
     'SigV4 of an AWS role, for the token of okta',
+    { ...server('okta', 'github'), ...inline({ default: ref('jira') }) },
   ],
-  ['AWS, discovered: by the token of vMCP', GITHUB, signing(), 'SigV4 of an AWS role'],
+  ['AWS, discovered: by the token of vMCP', signing(), 'SigV4 of an AWS role', GITHUB],
   [
     'AWS by a provider that is named',
-    server('okta', 'github'),
     signing({ subjectProviderName: 'github' }),
     'SigV4 of an AWS role, for the token of github',
+    server('okta', 'github'),
   ],
   [
     'AWS by a provider that is not there',
-    server('okta'),
     signing({ subjectProviderName: 'octa' }),
     'SigV4 of an AWS role, for the token of octa, NOT AVAILABLE (the embedded authorization server has no such provider)',
+    server('okta'),
   ],
   [
     'AWS by a provider without a server',
-    {},
     signing({ subjectProviderName: 'okta' }),
     'SigV4 of an AWS role, for the token of okta, NOT AVAILABLE (no embedded authorization server)',
   ],
   [
     'AWS by a provider that may be there',
-    OPEN_SECOND,
     signing({ subjectProviderName: 'octa' }),
     'SigV4 of an AWS role, for the token of octa, not all known (not all providers can be read)',
+    OPEN_SECOND,
   ],
   [
     'AWS by a first provider that cannot be read',
-    { ...OPEN_FIRST, ...inline({ default: ref('jira') }) },
     signing(),
     'SigV4 of an AWS role, not all known (the first provider cannot be read)',
+    { ...OPEN_FIRST, ...inline({ default: ref('jira') }) },
   ],
   [
     'AWS by a provider of the wrong type',
-    server('okta'),
     signing({ subjectProviderName: 7 }),
     'SigV4 of an AWS role, not all known (subjectProviderName is a placeholder or of a wrong JSON type)',
+    server('okta'),
   ],
   [
     'AWS by opaque tokens',
-    { ...GITHUB, ...inline({ default: ref('jira') }) },
     signing(),
     'SigV4 of an AWS role, for the token of github, NOT AVAILABLE (access tokens of GitHub are opaque, and STS takes JWTs)',
+    { ...GITHUB, ...inline({ default: ref('jira') }) },
   ],
-  ['none', {}, { type: 'unauthenticated' }, 'NO CREDENTIALS (type unauthenticated)'],
+  ['none', { type: 'unauthenticated' }, 'NO CREDENTIALS (type unauthenticated)'],
   [
     'an embedded server as a strategy',
-    {},
     { type: 'embeddedAuthServer', ...server('okta') },
     'embedded authorization server, not all known (the specification does not say what this type sends to a backend)',
   ],
-  ['a type of a newer release', {}, { type: 'xaa' }, 'not known (type "xaa" is not in the specification)'],
-  ['no type', {}, {}, 'not known (type is missing)'],
+  ['a type of a newer release', { type: 'xaa' }, 'not known (type "xaa" is not in the specification)'],
+  ['no type', {}, 'not known (type is missing)'],
   [
     'a type that is a placeholder',
-    {},
     { type: '${TYPE}' },
     'not known (type is a placeholder or of a wrong JSON type)',
   ],
 ]
 
 t.test('what a configuration means', async (t) => {
-  for (const [title, spec, written, summary] of STRATEGIES) {
+  for (const [title, written, summary, spec = {}] of STRATEGIES) {
     const objects = [group, member('jira', 'jira'), config('jira', written), gateway(spec)]
     t.equal(backendOf(objects).summary, summary, title)
   }
@@ -284,9 +274,9 @@ const AUTHORIZATION = exchange()
  * Where a backend's configuration comes from: the spec of the VirtualMCPServer, the reference of the backend, and the
  * source, text and notes in the plan.
  */
-const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readonly string[]])[] = [
-  ['the backend itself', {}, 'own', 'discovered', 'token exchange of the vMCP-issued JWT', []],
-  ['nothing', {}, undefined, 'none', 'NO CREDENTIALS (no externalAuthConfigRef)', []],
+const SOURCES: readonly (readonly [string, Spec, unknown, string, string, (readonly string[])?])[] = [
+  ['the backend itself', {}, 'own', 'discovered', 'token exchange of the vMCP-issued JWT'],
+  ['nothing', {}, undefined, 'none', 'NO CREDENTIALS (no externalAuthConfigRef)'],
   [
     'nothing, where releases know a default',
     { outgoingAuth: { default: ref('open') } },
@@ -313,16 +303,8 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     'open',
     'inline',
     'token exchange of the vMCP-issued JWT',
-    [],
   ],
-  [
-    'the default',
-    inline({ default: ref('own') }),
-    'own',
-    'default',
-    'token exchange of the vMCP-issued JWT',
-    [],
-  ],
+  ['the default', inline({ default: ref('own') }), 'own', 'default', 'token exchange of the vMCP-issued JWT'],
   [
     'the default, where releases use the reference of the backend',
     inline({ default: ref('own') }),
@@ -357,7 +339,6 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     undefined,
     'unknown',
     'not known (externalAuthConfigRef is missing)',
-    [],
   ],
   [
     'an entry that names a placeholder',
@@ -365,7 +346,6 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     undefined,
     'unknown',
     'not known (externalAuthConfigRef.name is a placeholder or of a wrong JSON type)',
-    [],
   ],
   [
     'an entry that is not an object',
@@ -373,7 +353,6 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     undefined,
     'unknown',
     'not known (its entry in `backends` is of a wrong JSON type)',
-    [],
   ],
   [
     'a default that is not an object',
@@ -381,7 +360,6 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     undefined,
     'unknown',
     'not known (`backends` or `default` cannot be read)',
-    [],
   ],
   [
     'a backend that names a placeholder',
@@ -389,7 +367,6 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     '{{ .Values.auth }}',
     'unknown',
     'not known (externalAuthConfigRef.name is a placeholder or of a wrong JSON type)',
-    [],
   ],
   [
     'a source that is a placeholder',
@@ -397,7 +374,6 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     'own',
     'unknown',
     'not known (source is a placeholder or of a wrong JSON type)',
-    [],
   ],
   [
     'an unknown source',
@@ -405,7 +381,6 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     'own',
     'unknown',
     'not known (source "mixed" is not in the specification)',
-    [],
   ],
   [
     'an outgoingAuth that is not an object',
@@ -413,7 +388,6 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     'own',
     'unknown',
     'not known (outgoingAuth is a placeholder or of a wrong JSON type)',
-    [],
   ],
   [
     'a configuration that is not there',
@@ -421,13 +395,12 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, readon
     'gone',
     'discovered',
     'not known (MCPExternalAuthConfig "gone" not found in the given files)',
-    [],
   ],
 ]
 
 t.test('where the configuration comes from', async (t) => {
   const configs = [config('own', AUTHORIZATION), config('open', { type: 'unauthenticated' })]
-  for (const [title, spec, own, source, summary, notes] of SOURCES) {
+  for (const [title, spec, own, source, summary, notes = []] of SOURCES) {
     const found = backendOf([group, member('jira', own), ...configs, gateway(spec)])
     t.same([found.source, found.summary, found.notes], [source, summary, notes], title)
   }
@@ -828,7 +801,7 @@ t.test('the data', async (t) => {
 
 t.test('every part of a plan is always there', async (t) => {
   const [first] = plansIn(EVERYTHING)
-  const everyBackend = [...STRATEGIES.map(([, spec, written]) => [spec, written] as const)].map(
+  const everyBackend = [...STRATEGIES.map(([, written, , spec = {}]) => [spec, written] as const)].map(
     ([spec, written]) => backendOf([member('jira', 'jira'), config('jira', written), gateway(spec)]),
   )
   for (const backend of [...(first?.backends ?? []), ...everyBackend])

@@ -187,7 +187,7 @@ interface Row {
   readonly manifests: Manifests
   readonly args?: readonly string[]
   /** The expected findings. */
-  readonly found: readonly (readonly [id: string, path: string, message: RegExp])[]
+  readonly found?: readonly (readonly [id: string, path: string, message: RegExp])[]
   readonly notes?: readonly RegExp[]
 }
 
@@ -198,9 +198,13 @@ const RESOURCE_URL = 'spec.incomingAuth.oidcConfigRef.resourceUrl'
 const TRUSTED = 'spec.embeddedAuthServer.trustedIssuers[0]'
 const good: ProviderSetup = { tls, configuration: settings({}) }
 const plain: ProviderSetup = { configuration: settings({}) }
+const serving = (extend: NonNullable<ProviderSetup['extend']>, otherwise = good): ProviderSetup => ({
+  ...otherwise,
+  extend,
+})
 
 const ROWS: readonly Row[] = [
-  { title: 'an issuer of callers', manifests: oidc(), found: [] },
+  { title: 'an issuer of callers', manifests: oidc() },
   {
     title: 'an issuer that calls itself with a slash at the end',
     provider: { ...good, issuer: (url) => `${url}/` },
@@ -217,7 +221,6 @@ const ROWS: readonly Row[] = [
     title: 'the same, written with the slash',
     provider: { ...good, issuer: (url) => `${url}/` },
     manifests: (url) => oidc()(`${url}/`, 0),
-    found: [],
   },
   {
     title: 'an issuer that calls itself otherwise',
@@ -235,14 +238,10 @@ const ROWS: readonly Row[] = [
     title: 'an issuer without a document, beside jwksUrl',
     provider: good,
     manifests: (url) => oidc({ jwksUrl: `${url}/jwks` })(`${url}/realms/none`, 0),
-    found: [],
   },
   {
     title: 'an issuer for every tenant',
-    provider: {
-      ...good,
-      extend: discovery((document) => (document.issuer = 'https://idp.corp/{tenant}/v2')),
-    },
+    provider: serving(discovery((document) => (document.issuer = 'https://idp.corp/{tenant}/v2'))),
     manifests: oidc(),
     found: [['probe-issuer-equal', `${INLINE}.issuer`, /write the issuer of one tenant/]],
   },
@@ -255,16 +254,13 @@ const ROWS: readonly Row[] = [
   },
   {
     title: 'an address of a page',
-    provider: {
-      ...good,
-      extend: answering('/.well-known/openid-configuration', (context) => (context.body = '<html>')),
-    },
+    provider: serving(answering('/.well-known/openid-configuration', (context) => (context.body = '<html>'))),
     manifests: oidc(),
     found: [['probe-discovery-served', `${INLINE}.issuer`, /is not a JSON object/]],
   },
   {
     title: 'a document without keys',
-    provider: { ...good, extend: discovery((document) => delete document.jwks_uri) },
+    provider: serving(discovery((document) => delete document.jwks_uri)),
     manifests: oidc(),
     found: [['probe-discovery-served', `${INLINE}.issuer`, /has no jwks_uri/]],
   },
@@ -280,7 +276,7 @@ const ROWS: readonly Row[] = [
     )
     return {
       title: `a document whose ${field} ${problem}`,
-      provider: { ...good, extend },
+      provider: serving(extend),
       manifests: (url) => [...oidc()(url, 0), ...exchange()('https://example.okta.com', 0)],
       found: [['probe-discovery-served', `${INLINE}.issuer`, message]],
       notes: [/example\.okta\.com\/token is not asked/],
@@ -288,26 +284,22 @@ const ROWS: readonly Row[] = [
   }),
   {
     title: 'a document with a null, which is as if the field were not there',
-    provider: { ...good, extend: discovery((document) => (document.scopes_supported = null)) },
+    provider: serving(discovery((document) => (document.scopes_supported = null))),
     manifests: login({ scopes: ['openid', 'groups'] }),
-    found: [],
   },
   {
     title: 'an Age that is not a number',
-    provider: {
-      ...good,
-      extend: (provider) =>
-        provider.use(async (context, next) => {
-          await next()
-          context.set('Age', 'abc')
-        }),
-    },
+    provider: serving((provider) =>
+      provider.use(async (context, next) => {
+        await next()
+        context.set('Age', 'abc')
+      }),
+    ),
     manifests: oidc(),
-    found: [],
   },
   {
     title: 'a document of a mebibyte and more',
-    provider: { ...good, extend: discovery((document) => (document.padding = 'x'.repeat(2 ** 20))) },
+    provider: serving(discovery((document) => (document.padding = 'x'.repeat(2 ** 20)))),
     manifests: oidc(),
     found: [['probe-host-reachable', `${INLINE}.issuer`, /longer than 1 MiB/]],
   },
@@ -335,11 +327,10 @@ const ROWS: readonly Row[] = [
       } as object),
     },
     manifests: trusted(),
-    found: [],
   },
   {
     title: 'no keys',
-    provider: { ...good, extend: answering('/jwks', (context) => (context.body = { keys: [] })) },
+    provider: serving(answering('/jwks', (context) => (context.body = { keys: [] }))),
     manifests: oidc(),
     found: [['probe-keys-usable', `${INLINE}.issuer`, /jwks holds no key, so/]],
   },
@@ -350,19 +341,16 @@ const ROWS: readonly Row[] = [
   },
   {
     title: 'a jwksUrl that wants the token of the pod',
-    provider: {
-      ...good,
-      extend: answering('/jwks', (context) => {
+    provider: serving(
+      answering('/jwks', (context) => {
         context.status = 401
       }),
-    },
+    ),
     manifests: (url) => oidc({ jwksUrl: `${url}/jwks`, jwksAuthTokenPath: '/var/run/token' })(url, 0),
-    found: [],
   },
   {
     title: 'an introspection endpoint',
     manifests: (url) => oidc({ introspectionUrl: `${url}/introspect` })(url, 0),
-    found: [],
   },
   {
     title: 'an authority that is not trusted',
@@ -383,7 +371,6 @@ const ROWS: readonly Row[] = [
   {
     title: 'a bundle in a ConfigMap that is not given',
     manifests: (url) => oidc()(url, 0).slice(0, 1),
-    found: [],
     notes: [/certificate of localhost:\d+ is not judged: ConfigMap 'ca'/],
   },
   {
@@ -414,12 +401,9 @@ const ROWS: readonly Row[] = [
   },
   {
     title: 'a redirect',
-    provider: {
-      ...good,
-      extend: answering('/.well-known/openid-configuration', (context) =>
-        context.redirect('https://idp.corp/x'),
-      ),
-    },
+    provider: serving(
+      answering('/.well-known/openid-configuration', (context) => context.redirect('https://idp.corp/x')),
+    ),
     manifests: oidc(),
     found: [
       [
@@ -431,28 +415,21 @@ const ROWS: readonly Row[] = [
   },
   {
     title: 'a redirect of a trusted issuer to another host',
-    provider: {
-      ...good,
-      extend: answering('/.well-known/openid-configuration', (context) =>
-        context.redirect('https://idp.corp/x'),
-      ),
-    },
+    provider: serving(
+      answering('/.well-known/openid-configuration', (context) => context.redirect('https://idp.corp/x')),
+    ),
     manifests: trusted(),
     found: [['probe-redirect-free', `${TRUSTED}.issuerUrl`, /which the operator refuses to follow/]],
   },
   {
     title: 'keys on a host that no resource names',
-    provider: {
-      ...good,
-      extend: discovery((document) => (document.jwks_uri = 'https://keys.corp.test/jwks')),
-    },
+    provider: serving(discovery((document) => (document.jwks_uri = 'https://keys.corp.test/jwks'))),
     manifests: oidc(),
-    found: [],
     notes: [/https:\/\/keys\.corp\.test\/jwks is not asked: no resource names its host/],
   },
   {
     title: 'keys at a private address that no resource names',
-    provider: { ...good, extend: discovery((document) => (document.jwks_uri = 'https://10.255.255.1/jwks')) },
+    provider: serving(discovery((document) => (document.jwks_uri = 'https://10.255.255.1/jwks'))),
     manifests: oidc({ jwksAllowPrivateIP: false }),
     args: ['--yes'],
     found: [
@@ -468,7 +445,6 @@ const ROWS: readonly Row[] = [
     title: 'plain http that is not allowed is asked on this machine alone',
     provider: plain,
     manifests: (url) => [...oidc()(url, 0), ...oidc()('http://idp.corp.test', 0).slice(0, 1)],
-    found: [],
     notes: [/http:\/\/idp\.corp\.test is not asked: plain http/],
   },
   {
@@ -481,10 +457,9 @@ const ROWS: readonly Row[] = [
   {
     title: 'an issuer that an embedded authorization server is',
     manifests: (url) => [...oidc()('https://auth.tools.example.com', 0), ...login()(url, 0)],
-    found: [],
     notes: [/https:\/\/auth\.tools\.example\.com is not asked: an embedded authorization server/],
   },
-  { title: 'a login provider', manifests: login({ scopes: ['openid', 'offline_access'] }), found: [] },
+  { title: 'a login provider', manifests: login({ scopes: ['openid', 'offline_access'] }) },
   {
     title: 'a login provider that calls itself with a slash at the end',
     provider: { ...good, issuer: (url) => `${url}/` },
@@ -521,23 +496,18 @@ const ROWS: readonly Row[] = [
   },
   {
     title: 'a login provider that lists nothing',
-    provider: {
-      ...good,
-      extend: discovery((document) => {
+    provider: serving(
+      discovery((document) => {
         delete document.grant_types_supported
         delete document.scopes_supported
         delete document.token_endpoint_auth_methods_supported
       }),
-    },
+    ),
     manifests: login({ scopes: ['openid', 'offline_access', 'groups'] }),
-    found: [],
   },
   {
     title: 'a login provider without S256',
-    provider: {
-      ...good,
-      extend: discovery((document) => (document.code_challenge_methods_supported = ['plain'])),
-    },
+    provider: serving(discovery((document) => (document.code_challenge_methods_supported = ['plain']))),
     manifests: login(),
     found: [['probe-pkce-supported', `${UPSTREAM}.issuerUrl`, /PKCE method S256/]],
   },
@@ -557,13 +527,11 @@ const ROWS: readonly Row[] = [
     title: 'the same for a client without a secret',
     provider: { ...good, configuration: settings({ clientAuthMethods: ['client_secret_basic'] }) },
     manifests: login(),
-    found: [],
   },
   {
     title: 'registration, offered',
     provider: { ...good, configuration: settings({ features: { registration: { enabled: true } } }) },
     manifests: login({ dcrConfig: {} }),
-    found: [],
   },
   {
     title: 'registration, not offered',
@@ -607,7 +575,6 @@ const ROWS: readonly Row[] = [
     title: 'registration at an endpoint',
     provider: { ...good, configuration: settings({ features: { registration: { enabled: true } } }) },
     manifests: login((url) => ({ dcrConfig: { registrationEndpoint: `${url}/reg` } })),
-    found: [],
   },
   {
     title: 'registration of a client that only a certificate proves',
@@ -622,7 +589,7 @@ const ROWS: readonly Row[] = [
     manifests: login({ dcrConfig: {} }),
     found: [['probe-client-method-supported', `${UPSTREAM}.issuerUrl`, /so the client is not registered/]],
   },
-  { title: 'a provider of OAuth 2.0', manifests: oauth2(), found: [] },
+  { title: 'a provider of OAuth 2.0', manifests: oauth2() },
   {
     title: 'a provider of OAuth 2.0 that does not know a scope',
     manifests: oauth2(() => ({ scopes: ['openid', 'repo'] })),
@@ -636,8 +603,8 @@ const ROWS: readonly Row[] = [
       (field) => ['probe-certificate-trusted', `${OAUTH2}.${field}`, /another name/] as const,
     ),
   },
-  { title: 'a trusted issuer', manifests: trusted(), found: [] },
-  { title: 'keys of a trusted issuer', manifests: trusted((url) => ({ jwksUrl: `${url}/jwks` })), found: [] },
+  { title: 'a trusted issuer', manifests: trusted() },
+  { title: 'keys of a trusted issuer', manifests: trusted((url) => ({ jwksUrl: `${url}/jwks` })) },
   {
     title: 'a trusted issuer that calls itself otherwise',
     provider: { ...good, issuer: (url) => `${url}/` },
@@ -651,9 +618,8 @@ const ROWS: readonly Row[] = [
   },
   {
     title: 'a token exchange, offered',
-    provider: { ...plain, extend: offering(EXCHANGE) },
+    provider: serving(offering(EXCHANGE), plain),
     manifests: exchange(),
-    found: [],
   },
   {
     title: 'a token exchange, not offered',
@@ -669,45 +635,39 @@ const ROWS: readonly Row[] = [
   },
   {
     title: 'a token endpoint whose server cannot be told',
-    provider: {
-      ...plain,
-      extend: (provider) => {
-        for (const path of ['openid-configuration', 'oauth-authorization-server'])
-          answering(`/.well-known/${path}`, ({ body }) => {
-            ;(body as { token_endpoint: string }).token_endpoint = 'https://idp.corp/token'
-          })(provider)
-      },
-    },
+    provider: serving((provider) => {
+      for (const path of ['openid-configuration', 'oauth-authorization-server'])
+        answering(`/.well-known/${path}`, ({ body }) => {
+          ;(body as { token_endpoint: string }).token_endpoint = 'https://idp.corp/token'
+        })(provider)
+    }, plain),
     manifests: exchange({ scopes: ['jira'] }),
-    found: [],
   },
   {
     title: 'an assertion of one provider for another, offered',
-    provider: { ...plain, extend: offering(EXCHANGE, ASSERTION) },
+    provider: serving(offering(EXCHANGE, ASSERTION), plain),
     manifests: xaa,
-    found: [],
   },
   {
     title: 'an assertion of one provider for another, not offered',
-    provider: { ...plain, extend: offering(EXCHANGE) },
+    provider: serving(offering(EXCHANGE), plain),
     manifests: xaa,
     found: [['probe-grant-supported', 'spec.xaa.targetTokenUrl', /jwt-bearer/]],
   },
   {
     title: 'a remote server that wants a token, which is configured',
-    provider: { ...plain, extend: wants401 },
+    provider: serving(wants401, plain),
     manifests: entry({ externalAuthConfigRef: { name: 'jira' } }),
-    found: [],
   },
   {
     title: 'a remote server that wants a token',
-    provider: { ...plain, extend: wants401 },
+    provider: serving(wants401, plain),
     manifests: entry(),
     found: [['probe-credential-configured', 'spec.remoteUrl', /answers 401 without a token/]],
   },
   {
     title: 'a remote server that gets its token from a gateway',
-    provider: { ...plain, extend: wants401 },
+    provider: serving(wants401, plain),
     manifests: (url) => [
       ...entry()(url, 0),
       object('VirtualMCPServer', {
@@ -718,28 +678,21 @@ const ROWS: readonly Row[] = [
         },
       }),
     ],
-    found: [],
   },
   {
     title: 'a proxy, whose callers may bring the token',
-    provider: { ...plain, extend: wants401 },
+    provider: serving(wants401, plain),
     manifests: (url) => [object('MCPRemoteProxy', { remoteUrl: `${url}/mcp` })],
-    found: [],
   },
   {
     title: 'a server that serves its protected-resource metadata',
-    provider: { ...plain, extend: metadata() },
+    provider: serving(metadata(), plain),
     manifests: published(),
-    found: [],
   },
   {
     title: 'the same for a workload at the root of its host',
-    provider: {
-      ...plain,
-      extend: (provider) => metadata({ resource: `${provider.issuer}/` }, '')(provider),
-    },
+    provider: serving((provider) => metadata({ resource: `${provider.issuer}/` }, '')(provider), plain),
     manifests: published('/', 'MCPServer'),
-    found: [],
   },
   {
     title: 'a server whose Ingress routes its path only',
@@ -755,19 +708,19 @@ const ROWS: readonly Row[] = [
   },
   {
     title: 'a server that answers the metadata with a page',
-    provider: {
-      ...plain,
-      extend: answering('/.well-known/oauth-protected-resource/mcp', (context) => {
+    provider: serving(
+      answering('/.well-known/oauth-protected-resource/mcp', (context) => {
         context.status = 200
         context.body = '<html></html>'
       }),
-    },
+      plain,
+    ),
     manifests: published(),
     found: [['probe-resource-metadata-served', RESOURCE_URL, /is not a JSON object/]],
   },
   {
     title: 'a server that names its issuer in the place of a list of issuers',
-    provider: { ...plain, extend: metadata({ authorization_servers: 'https://idp.corp' }) },
+    provider: serving(metadata({ authorization_servers: 'https://idp.corp' }), plain),
     manifests: published(),
     found: [
       [
@@ -779,7 +732,7 @@ const ROWS: readonly Row[] = [
   },
   {
     title: 'a server that calls itself otherwise',
-    provider: { ...plain, extend: (provider) => metadata({ resource: `${provider.issuer}/mcp/` })(provider) },
+    provider: serving((provider) => metadata({ resource: `${provider.issuer}/mcp/` })(provider), plain),
     manifests: published(),
     found: [
       [
@@ -791,7 +744,7 @@ const ROWS: readonly Row[] = [
   },
   {
     title: 'a server that sends logins elsewhere',
-    provider: { ...plain, extend: metadata({ authorization_servers: ['https://idp.corp'] }) },
+    provider: serving(metadata({ authorization_servers: ['https://idp.corp'] }), plain),
     manifests: published(),
     found: [
       [
@@ -803,7 +756,7 @@ const ROWS: readonly Row[] = [
   },
   {
     title: 'a server that names no login',
-    provider: { ...plain, extend: metadata({ authorization_servers: [] }) },
+    provider: serving(metadata({ authorization_servers: [] }), plain),
     manifests: published(),
     found: [
       [
@@ -815,7 +768,7 @@ const ROWS: readonly Row[] = [
   },
   {
     title: 'the same where the issuer is not known, and where callers are anonymous',
-    provider: { ...plain, extend: metadata({ authorization_servers: ['https://idp.corp'] }) },
+    provider: serving(metadata({ authorization_servers: ['https://idp.corp'] }), plain),
     manifests: (url) => [
       ...published()(url, 0).slice(2),
       object(
@@ -824,18 +777,15 @@ const ROWS: readonly Row[] = [
         'open',
       ),
     ],
-    found: [],
   },
   {
     title: 'a server with a certificate of an authority that only its clients may know',
     manifests: published(),
-    found: [],
     notes: [/^the certificate of localhost:\d+ is not judged: clients may trust its authority$/],
   },
   {
     title: 'values that are filled in later, and names for documentation',
     manifests: () => [...oidc()('https://${HOST}', 0), ...oidc()('https://example.okta.com', 0).slice(0, 1)],
-    found: [],
     notes: [/https:\/\/example\.okta\.com is not asked: a name for documentation/],
   },
 ]
@@ -867,7 +817,7 @@ async function probed(provider: LoginProvider, manifests: Manifests, ...args: st
   return { ...ended, ...(JSON.parse(ended.stdout) as Printed) }
 }
 
-for (const { title, provider: setup = good, manifests, args = [], found, notes = [] } of ROWS)
+for (const { title, provider: setup = good, manifests, args = [], found = [], notes = [] } of ROWS)
   t.test(title, async (t) => {
     const provider = await startProvider(setup)
     t.teardown(() => provider.close())
@@ -887,7 +837,7 @@ for (const { title, provider: setup = good, manifests, args = [], found, notes =
   })
 
 t.test('every id of the probe has a row', async (t) => {
-  const shown = new Set([...ROWS.flatMap(({ found }) => found.map(([id]) => id)), 'probe-clock-agrees'])
+  const shown = new Set([...ROWS.flatMap(({ found = [] }) => found.map(([id]) => id)), 'probe-clock-agrees'])
   t.strictSame(
     PROBE_IDS.map(({ id }) => id).filter((id) => !shown.has(id)),
     [],

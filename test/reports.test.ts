@@ -3,7 +3,7 @@ import { StatusError } from '../src/cluster/index.ts'
 import { DEFAULT_API_GROUP, kindNamed } from '../src/kinds/index.ts'
 import type { Kind } from '../src/kinds/kind.ts'
 import { mcpGroup } from '../src/kinds/mcp-group/index.ts'
-import { backend, group } from '../src/relations/examples.ts'
+import { backend, configWith, group } from '../src/relations/examples.ts'
 import { OPEN_REPORTS, POLICY_REPORTS, type ReportApi } from '../src/reports/index.ts'
 import type { Other } from '../src/rule/rule.ts'
 import { CurrentFindings } from '../src/server/current-findings.ts'
@@ -23,11 +23,8 @@ interface Report {
 }
 
 const kindOf = ({ kind }: { readonly kind: string }): Kind => kindNamed.get(kind) ?? mcpGroup
-const aws = (name: string, region: string): Other => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name },
-  spec: { type: 'awsSts', awsSts: { region, fallbackRoleArn: 'arn:aws:iam::123456789012:role/reader' } },
-})
+const aws = (name: string, region: string): Other =>
+  configWith(name, 'awsSts', { region, fallbackRoleArn: 'arn:aws:iam::123456789012:role/reader' })
 const REGION = (region: string) =>
   `spec.awsSts.region: Invalid value: "${region}": must be an AWS region, such as 'eu-central-1' (schema-pattern)`
 const [WRONG, RIGHT] = [aws('aws', 'europe'), aws('aws', 'eu-central-1')]

@@ -9,9 +9,10 @@ import {
   gateway,
   group,
   headerConfig,
-  inline,
   injectConfig,
+  inline,
   oidcConfig,
+  otherOf,
   serverConfig,
 } from '../src/relations/examples.ts'
 import { isUnused } from '../src/relations/reach.ts'
@@ -60,16 +61,12 @@ const RICH: readonly Record<string, unknown>[] = [
   ...BACKEND_KINDS.flatMap((kind) => [
     ...CONFIGS.map((name) => backend(`${kind.toLowerCase()}-${name}`, name, kind)),
     backend('bare', undefined, kind),
-    {
-      kind,
-      metadata: { name: 'member' },
-      spec: {
-        groupRef: { name: 'example' },
-        externalAuthConfigRef: { name: 'example' },
-        authServerRef: { kind: 'MCPExternalAuthConfig', name: 'example' },
-        oidcConfigRef: { name: 'example' },
-      },
-    },
+    otherOf(kind, 'member', {
+      groupRef: { name: 'example' },
+      externalAuthConfigRef: { name: 'example' },
+      authServerRef: { kind: 'MCPExternalAuthConfig', name: 'example' },
+      oidcConfigRef: { name: 'example' },
+    }),
   ]),
   gateway('discovers', { authServerConfig: authServer('okta', 'github') }),
   gateway('discovers-too', { authServerConfig: authServer('github') }),
@@ -351,9 +348,17 @@ t.test('facts about the set', async (t) => {
       )
     for (const place of places)
       t.ok(examplesAt(place).length > 0, `${rule.id} has an example on ${place.kind.kind}`)
-    const { valid, invalid } = rule.examples
-    for (const { kind, title } of [...valid, ...invalid])
-      t.ok(kind === undefined || places.some((place) => place.kind.kind === kind), `${rule.id}: ${title}`)
+    const examples = Object.values(rule.examples).flat()
+    t.ok(
+      examples.some(({ findings }) => findings === undefined),
+      `${rule.id} has a valid example`,
+    )
+    t.ok(
+      examples.some(({ findings }) => findings !== undefined),
+      `${rule.id} has an invalid example`,
+    )
+    for (const { kind } of examples)
+      t.ok(kind === undefined || places.some((place) => place.kind.kind === kind), `${rule.id}: ${kind}`)
   }
   for (const { id, summary, why } of allRules()) {
     t.match(id, /^[a-z0-9]+(-[a-z0-9]+)+$/, `${id} is kebab-case`)

@@ -9,12 +9,14 @@ import {
   authServer,
   backend,
   bearerConfig,
+  configWith,
   exchangeConfig,
   gateway,
   group,
   headerConfig,
   injectConfig,
   oidcConfig,
+  otherOf,
   serverConfig,
   workload,
 } from '../src/relations/examples.ts'
@@ -32,19 +34,13 @@ import { checkSteps, placed, questionOf, RandomStates } from './support/step-pai
 
 const providing = (...names: readonly string[]) =>
   gateway('tools', { authServerConfig: authServer(...names) })
-const alone = (name: string, config: string): Other => ({
-  kind: 'MCPServer',
-  metadata: { name },
-  spec: { ...workload(config).spec, oidcConfigRef: { name: 'corporate' } },
-})
-const role = (name: string, arn: string): Other => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name },
-  spec: {
-    type: 'awsSts',
-    awsSts: { region: 'eu-central-1', fallbackRoleArn: `arn:aws:iam::123456789012:role/${arn}` },
-  },
-})
+const alone = (name: string, config: string): Other =>
+  otherOf('MCPServer', name, { ...workload(config).spec, oidcConfigRef: { name: 'corporate' } })
+const role = (name: string, arn: string): Other =>
+  configWith(name, 'awsSts', {
+    region: 'eu-central-1',
+    fallbackRoleArn: `arn:aws:iam::123456789012:role/${arn}`,
+  })
 const exchangingFor = (name: string, actor: string): Other => {
   const { spec, ...rest } = serverConfig(name, 'okta')
   const { embeddedAuthServer } = spec as { embeddedAuthServer: object }
@@ -59,11 +55,8 @@ const exchangingFor = (name: string, actor: string): Other => {
     spec: { ...(spec as object), embeddedAuthServer: { ...embeddedAuthServer, trustedIssuers: [issuer] } },
   }
 }
-const checking = (audience: string): Other => ({
-  kind: 'MCPServer',
-  metadata: { name: 'build' },
-  spec: { ...workload('build').spec, oidcConfigRef: { name: 'corporate', audience } },
-})
+const checking = (audience: string): Other =>
+  otherOf('MCPServer', 'build', { ...workload('build').spec, oidcConfigRef: { name: 'corporate', audience } })
 const forAudience = (audience: string, name = 'corporate') =>
   gateway('tools', { incomingAuth: { type: 'oidc', oidcConfigRef: { name, audience } } })
 /** A name of almost the longest length that Kubernetes accepts. */

@@ -1,7 +1,7 @@
 import { API_VERSION, DEFAULT_API_GROUP } from '../../src/kinds/index.ts'
 import { fieldOf, itemOf, type ReleaseSchema } from '../../src/release/index.ts'
 import { isObject } from '../../src/rule/resource.ts'
-import { worlds } from '../../test/support/conformance-worlds.ts'
+import { distinct, worlds } from '../../test/support/conformance-worlds.ts'
 import { type Random, randomOf } from './random.ts'
 
 /** A resource that can be sent, and its kind. */
@@ -214,14 +214,6 @@ function otherList(of: Random, schema: ReleaseSchema, list: readonly unknown[], 
     () => several(maxItems),
     () => several(maxItems + 1),
   ])()
-}
-
-/** Another item of a list, of which names may have to differ. */
-function distinct(item: unknown, i: number): unknown {
-  if (typeof item === 'string') return i === 0 ? item : `${item}-${i}`
-  return isObject(item) && typeof item.name === 'string' && i > 0
-    ? { ...item, name: `${item.name}-${i}` }
-    : item
 }
 
 function otherObject(of: Random, schema: ReleaseSchema, object: Readonly<Record<string, unknown>>): object {

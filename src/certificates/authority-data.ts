@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { isObject } from '../rule/index.ts'
+import { isObject, parsedJson } from '../rule/index.ts'
 import { type AuthorityState, bundleOf, type FormerAuthority, type SigningAuthority } from './rotation.ts'
 import { authorityOf, certificatesIn, type KeyedCertificate } from './x509.ts'
 
@@ -135,19 +135,11 @@ function formerIn(pem: string, trustedUntil: Times['trustedUntil']): FormerAutho
 }
 
 function timesIn(text: string | undefined): Times {
-  const content = parsed(text ?? '')
+  const content = parsedJson(text ?? '')
   const { longestLeafMilliseconds: longestLeaf, trustedUntil } = isObject(content) ? content : {}
   return {
     longestLeaf: isObject(longestLeaf) ? longestLeaf : {},
     trustedUntil: isObject(trustedUntil) ? trustedUntil : {},
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 

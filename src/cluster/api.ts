@@ -1,6 +1,6 @@
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest, STATUS_CODES } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from 'node:https'
-import { isObject } from '../rule/index.ts'
+import { isObject, parsedJson } from '../rule/index.ts'
 import type { Access } from './access.ts'
 import { Deadline } from './deadline.ts'
 import { ServerClock } from './server-clock.ts'
@@ -168,7 +168,7 @@ export class Api {
       if (status === 401 || status === 429 || status >= 500) throw await this.#refusal(response, deadline)
       const text = await this.#text(response, deadline)
       const warnings = (response.headersDistinct.warning ?? []).map(textOfWarning)
-      return { status, body: jsonOf(text), warnings }
+      return { status, body: parsedJson(text), warnings }
     })
   }
 
@@ -302,24 +302,12 @@ export class Api {
 const textOfWarning = (header: string): string =>
   (/^\d{3} \S+ "((?:[^"\\]|\\.)*)"/.exec(header)?.[1] ?? header).replaceAll(/\\(.)/g, '$1')
 
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 /** The message of a Kubernetes Status; undefined for other bodies, such as an HTML page of a proxy. */
 function messageIn(body: string): string | undefined {
-  try {
-    const status: unknown = JSON.parse(body)
-    if (isObject(status) && status.kind === 'Status' && typeof status.message === 'string')
-      return status.message.slice(0, LONGEST_TEXT)
-  } catch {
-    return undefined
-  }
-  return undefined
+  const status = parsedJson(body)
+  return isObject(status) && status.kind === 'Status' && typeof status.message === 'string'
+    ? status.message.slice(0, LONGEST_TEXT)
+    : undefined
 }
 
 /** Parses JSON; its error message does not repeat the text. */

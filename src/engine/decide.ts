@@ -6,7 +6,7 @@ import {
   jsonKey,
   NOT_JUDGED,
   type ObjectName,
-  type Thing,
+  type ErrorSubject,
   valueAt,
 } from '../rule/index.ts'
 import { type Ignore, type Ignored, type Settings, severityAt } from './settings.ts'
@@ -168,7 +168,7 @@ function excuseStored(
 class Tally {
   readonly #root: Counted = { count: 0, next: new Map() }
 
-  constructor(things: readonly Thing[]) {
+  constructor(things: readonly ErrorSubject[]) {
     for (const thing of things) this.#at(thing).count += 1
   }
 
@@ -176,7 +176,7 @@ class Tally {
    * Whether the stored object has an error about each of these subjects. If so, reduces each count by one, so that one
    * stored error excuses only one submitted error. False for an empty list.
    */
-  takeAll(things: readonly Thing[]): boolean {
+  takeAll(things: readonly ErrorSubject[]): boolean {
     if (things.length === 0) return false
     const taken: Counted[] = []
     for (const thing of things) {
@@ -190,7 +190,7 @@ class Tally {
     return false
   }
 
-  #at(thing: Thing): Counted {
+  #at(thing: ErrorSubject): Counted {
     let here = this.#root
     for (const word of thing) {
       let next = here.next.get(word)
@@ -214,7 +214,7 @@ const COMPARES_NO_VALUE = new Set(['required', 'forbidden'])
  * on, and the value (of a list or an object only its type). A finding "and more" has one subject for all errors that
  * it stands for, because they are unknown. The finding "not judged further" has none: its errors may be new.
  */
-function subjectsOf({ id, error, more }: Finding, object: unknown): readonly Thing[] {
+function subjectsOf({ id, error, more }: Finding, object: unknown): readonly ErrorSubject[] {
   if (more) return id === NOT_JUDGED ? [] : [['more', id]]
   const { about, at, dependsOn = [], type } = error
   if (about !== undefined) return [...about()]

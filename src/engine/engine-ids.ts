@@ -1,6 +1,6 @@
 import { API_VERSION, DEFAULT_API_GROUP } from '../kinds/index.ts'
 import { allRules } from '../kinds/places.ts'
-import { type NonEmpty, NOT_JUDGED, type Source, UNDECIDED } from '../rule/index.ts'
+import { must, type NonEmpty, NOT_JUDGED, says, type Source, UNDECIDED } from '../rule/index.ts'
 import { PROBE_IDS } from './probe-ids.ts'
 
 /** An id of findings that come from the schema or from decoding a submission, not from a rule. */
@@ -59,11 +59,11 @@ const provider = (name: string) => ({
   oidcConfig: { issuerUrl: 'https://idp.example.com', clientId: 'vmcp' },
 })
 
-const BOUNDS: Source = { section: '7', must: 'A value fails its pattern, length or numeric bound.' }
-const SEVEN_KINDS: Source = { section: '1', says: 'The seven kinds and their roles.' }
+const BOUNDS: Source = must('7', 'A value fails its pattern, length or numeric bound.')
+const SEVEN_KINDS: Source = says('1', 'The seven kinds and their roles.')
 const API_VERSIONS: readonly Source[] = [
-  { section: '2', must: 'Every resource uses apiVersion {api_group}/v1beta1.' },
-  { section: '9', must: 'All resources use apiVersion {api_group}/v1beta1.' },
+  must('2', 'Every resource uses apiVersion {api_group}/v1beta1.'),
+  must('9', 'All resources use apiVersion {api_group}/v1beta1.'),
 ]
 
 const schema = (
@@ -284,10 +284,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     severity: 'warning',
     summary: 'No placeholder is left in a value.',
     why: 'What was to be filled in on the way to the cluster was not, and is used as it stands.',
-    sources: [
-      { section: '5.3', says: 'Placeholders such as `<CLIENT_ID>` stand for values.' },
-      'decision 28',
-    ],
+    sources: [says('5.3', 'Placeholders such as `<CLIENT_ID>` stand for values.'), 'decision 28'],
     ...example(
       { spec: { type: 'upstreamInject', upstreamInject: { providerName: '${PROVIDER}' } } },
       { spec: { type: 'upstreamInject', upstreamInject: { providerName: 'okta' } } },
@@ -307,10 +304,7 @@ export const ENGINE_IDS: readonly EngineId[] = [
     summary:
       'A field is one that the release of the operator has: the one that is named or installed, or else any known one (CLI only).',
     why: 'A misspelt field has no effect: the API server drops it, or kubectl refuses it. Without a release it is an error only of v1beta1, since releases before the known ones had v1alpha1 with other fields, and where releases say nothing of the place, as in the status, it is a warning. A release after the known ones is given by its CRDs (`--crds`).',
-    sources: [
-      { section: '2', says: 'Fields beyond those listed are not shown for the other kinds.' },
-      'decision 2',
-    ],
+    sources: [says('2', 'Fields beyond those listed are not shown for the other kinds.'), 'decision 2'],
     ...example(
       awsSts({ sessionduration: 3600 }),
       awsSts({ sessionDuration: 3600 }),

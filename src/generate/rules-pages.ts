@@ -217,7 +217,7 @@ const ABBREVIATED = 'The manifests leave out `apiVersion` and the namespace.'
 
 function failureFacts({ failure }: Rule): Fact[] {
   if (failure === undefined) return []
-  const { symptom, releases, threads } = failure
+  const { symptom, releases, threads = [] } = failure
   const seen = releases === undefined ? symptom : `${symptom} (${releases})`
   return [
     ['Seen as', seen],

@@ -1,5 +1,5 @@
 import { type TObject, type TProperties, type TSchema, type TSchemaOptions, Type } from 'typebox'
-import type { Statement } from '../rule/index.ts'
+import { must, type Statement } from '../rule/index.ts'
 import { PATTERNS } from './patterns.ts'
 
 /**
@@ -61,7 +61,7 @@ export const matching = (
   { statements = [], ...annotations }: Annotations = {},
 ) =>
   like(pattern, description, {
-    statements: [{ section: '2.5', must: PATTERNS[pattern].name }, ...statements],
+    statements: [must('2.5', PATTERNS[pattern].name), ...statements],
     ...annotations,
   })
 

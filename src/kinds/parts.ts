@@ -1,5 +1,5 @@
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox'
-import type { Statement } from '../rule/index.ts'
+import { must, says, type Statement } from '../rule/index.ts'
 import { filled, int64, list, map, matching, name, object, oneOf, optional, text } from './fields.ts'
 
 /** The schema of a reference to a Secret, which is the same in all kinds (specification 2.1). */
@@ -10,14 +10,8 @@ export const secretRef = (description: string) =>
     {
       source: '2.1',
       statements: [
-        {
-          section: '2.1',
-          must: 'These fields take the shape of a Secret reference, all with a required name and key.',
-        },
-        {
-          section: '5.3',
-          must: 'Values are never inlined; they are referenced through Secret references.',
-        },
+        must('2.1', 'These fields take the shape of a Secret reference, all with a required name and key.'),
+        must('5.3', 'Values are never inlined; they are referenced through Secret references.'),
       ],
     },
   )
@@ -28,10 +22,10 @@ export const nameRef = (description: string, source: string, statements: readonl
     source,
     open: true,
     statements: [
-      {
-        section: '2',
-        must: 'A resource is referenced from its own namespace only: a reference is a name, without a namespace.',
-      },
+      must(
+        '2',
+        'A resource is referenced from its own namespace only: a reference is a name, without a namespace.',
+      ),
       ...statements,
     ],
   })
@@ -46,35 +40,32 @@ const groupRef = Type.Unsafe<string | { name: string }>({
   decided: ['minLength'],
   open: true,
   source: '1',
-  statements: [{ section: '1', says: 'MCPServer belongs to a group through groupRef.' }],
+  statements: [says('1', 'MCPServer belongs to a group through groupRef.')],
 })
 
 const condition = object(
   {
     type: matching('conditionType', 'What the condition is about.', {
       maxLength: 316,
-      statements: [{ section: '8', must: 'Condition type: maxLength 316.' }],
+      statements: [must('8', 'Condition type: maxLength 316.')],
     }),
     status: oneOf(['True', 'False', 'Unknown'], 'Whether the condition holds.', {
-      statements: [{ section: '3', must: 'A condition status is True, False or Unknown.' }],
+      statements: [must('3', 'A condition status is True, False or Unknown.')],
     }),
     reason: matching('reason', 'Why, as one CamelCase word.', {
       minLength: 1,
       maxLength: 1024,
-      statements: [{ section: '8', must: 'Condition reason: 1 to 1024 characters.' }],
+      statements: [must('8', 'Condition reason: 1 to 1024 characters.')],
     }),
     message: text('Why, in a sentence; may be empty.', {
       maxLength: 32768,
-      statements: [
-        { section: '2.4.7', says: 'message may be empty.' },
-        { section: '8', must: 'Condition message: maxLength 32768.' },
-      ],
+      statements: [says('2.4.7', 'message may be empty.'), must('8', 'Condition message: maxLength 32768.')],
     }),
     lastTransitionTime: text('When the status last changed (RFC 3339).', {
       format: 'date-time',
       statements: [
-        { section: '2.4.7', must: 'lastTransitionTime is a date-time.' },
-        { section: '3', must: 'Each condition records the time of its last change.' },
+        must('2.4.7', 'lastTransitionTime is a date-time.'),
+        must('3', 'Each condition records the time of its last change.'),
       ],
     }),
     observedGeneration: optional(int64('The generation that the condition was based on.', { minimum: 0 })),
@@ -123,9 +114,7 @@ export const workloadReference = object(
   'A workload that refers to this configuration.',
   {
     source: '2.4.7',
-    statements: [
-      { section: '2.4.7', must: 'referencingWorkloads: kind is one of three, name is not empty.' },
-    ],
+    statements: [must('2.4.7', 'referencingWorkloads: kind is one of three, name is not empty.')],
   },
 )
 
@@ -142,10 +131,7 @@ export const workload = <P extends TProperties>(kind: string, others: P, descrip
           groupRef: optional(groupRef),
           externalAuthConfigRef: optional(
             nameRef('The MCPExternalAuthConfig that says how to authenticate to the backend.', '1', [
-              {
-                section: '1',
-                says: 'MCPServer, MCPRemoteProxy and MCPServerEntry refer to an MCPExternalAuthConfig.',
-              },
+              says('1', 'MCPServer, MCPRemoteProxy and MCPServerEntry refer to an MCPExternalAuthConfig.'),
             ]),
           ),
           ...others,

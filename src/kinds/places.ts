@@ -67,23 +67,20 @@ export interface PlacedExample {
 export function examplesAt(place: RulePlace, name = 'example'): PlacedExample[] {
   const { rule, kind, at } = place
   const prefix = at.length === 0 ? '' : `${pathText(at)}.`
-  const { valid, invalid } = rule.examples
-  const all: readonly (Example<unknown> & { readonly findings?: readonly string[] })[] = [
-    ...valid,
-    ...invalid,
-  ]
-  return all
+  const placed = Object.entries(rule.examples)
+    .flatMap(([title, examples]) => [examples].flat().map((example) => ({ title, ...example })))
     .filter((example) => example.kind === undefined || example.kind === kind.kind)
     .filter(({ part }) => part === (at.at(-1) === 'authzConfigRef' ? 'authzConfigRef' : undefined))
     .map((example) => ({
       title: example.title,
       resource: exampleResource(place, example, name),
-      findings: (example.findings ?? []).map((text) => `${prefix}${text} (${rule.id})`),
+      findings: [example.findings ?? []].flat().map((text) => `${prefix}${text} (${rule.id})`),
       others: (example.others ?? []).map(otherResource),
       ...(example.old !== undefined && {
         old: exampleResource(place, { ...example, value: example.old }, name),
       }),
     }))
+  return validFirst(placed)
 }
 
 /** All examples of a rule without repeats, each for the first kind and path that it fits. Titles identify examples. */
@@ -94,8 +91,11 @@ export function examplesOf(rule: Rule): PlacedExample[] {
       if (!found.has(example.title)) found.set(example.title, example)
     }
   }
-  return [...found.values()].toSorted((a, b) => Math.sign(a.findings.length) - Math.sign(b.findings.length))
+  return validFirst([...found.values()])
 }
+
+const validFirst = (examples: readonly PlacedExample[]): PlacedExample[] =>
+  examples.toSorted((a, b) => Math.sign(a.findings.length) - Math.sign(b.findings.length))
 
 /**
  * An example of a rule as a resource that can be applied. When the rule checks a single field, the example contains

@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
-import { isObject } from '../rule/index.ts'
+import { isObject, parsedJson } from '../rule/index.ts'
 import type { Reader } from './target.ts'
 
 /**
@@ -23,7 +23,7 @@ const LEAST_BITS = 2_048
 
 /** Why no key in the text of a key set can be used; undefined when at least one key can be used. */
 export function problemWithKeys(body: string, reader: Reader): string | undefined {
-  const set = parseJson(body)
+  const set = parsedJson(body)
   if (!isObject(set) || !Array.isArray(set.keys)) return 'is not a JSON Web Key Set'
   const keys = set.keys as readonly unknown[]
   if (keys.length === 0) return 'holds no key'
@@ -65,11 +65,3 @@ function algorithmsOf({ asymmetricKeyType: type, asymmetricKeyDetails: details }
 }
 
 const shown = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 40) : 'unknown')
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}

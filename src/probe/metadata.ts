@@ -1,5 +1,4 @@
-import { isObject } from '../rule/index.ts'
-import { parseJson } from './keys.ts'
+import { isObject, parsedJson } from '../rule/index.ts'
 
 /** The fields that the probe reads in the metadata of an authorization server (RFC 8414, OpenID Connect Discovery). */
 const OF_SERVER = {
@@ -40,7 +39,7 @@ export const readResourceMetadata = (body: string): Read<typeof OF_RESOURCE> | u
 
 /** Reads fields of a JSON object; undefined when `body` is not a JSON object. As in Go, null counts as absent. */
 function readFields<Of extends Fields>(body: string, { texts, lists }: Of): Read<Of> | undefined {
-  const value = parseJson(body)
+  const value = parsedJson(body)
   if (!isObject(value)) return undefined
   const metadata: Record<string, string | string[]> = {}
   const wrong: string[] = []

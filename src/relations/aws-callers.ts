@@ -8,7 +8,7 @@ import {
   pathTo,
   type Related,
   shortQuote,
-  type Thing,
+  type ErrorSubject,
   withinBudget,
 } from '../rule/index.ts'
 import { hasNoProviders, type Provider, type Server } from '../kinds/embedded-auth-server/effective.ts'
@@ -313,8 +313,8 @@ function placesText(mappings: readonly number[]): string {
 }
 
 /** Identifies, for grouping errors, the cause that an MCPExternalAuthConfig needs claims that callers' tokens lack. */
-export const foreignRolesCause = (config: string): Thing => ['foreign role claims', config]
-export const foreignSessionCause = (config: string): Thing => ['foreign session name', config]
+export const foreignRolesCause = (config: string): ErrorSubject => ['foreign role claims', config]
+export const foreignSessionCause = (config: string): ErrorSubject => ['foreign session name', config]
 
 /** A `related` place of an error: the embedded authorization server, with a phrase about it. */
 export const issuingEnd = ({ caller, config }: Front, text: string): Related =>
@@ -372,7 +372,7 @@ export const opaqueTexts = ({ provider, issuer, isNamed, other }: Opaque, { call
       : `set awsSts.subjectProviderName to ${shortQuote(other)}`,
 })
 
-export const opaqueCause = (config: string): Thing => ['opaque subject token', config]
+export const opaqueCause = (config: string): ErrorSubject => ['opaque subject token', config]
 
 /** A `related` place of an error: the upstream provider with this index; `text` is a phrase about the provider. */
 export function providerEnd({ caller, config }: Front, index: number, text: string): Related {

@@ -10,7 +10,7 @@ import {
   pathTo,
   type Related,
   relatedTo,
-  type Thing,
+  type ErrorSubject,
 } from '../rule/index.ts'
 import { referencesOf } from './references.ts'
 import type { AuthConfig, Gateway, OidcConfig, Workload } from './related-resources.ts'
@@ -68,4 +68,4 @@ export const contactedWithout = (
   )
 
 /** The cause that a workload is contacted without credentials: findings with the same cause are grouped. */
-const withoutCredentialsCause = ({ kind, name }: ObjectName): Thing => ['no credentials', kind, name]
+const withoutCredentialsCause = ({ kind, name }: ObjectName): ErrorSubject => ['no credentials', kind, name]

@@ -1,18 +1,18 @@
 import type { Other } from '../rule/index.ts'
 import type { Gateway, Workload } from './related-resources.ts'
 
-/** An MCPGroup for the examples of rules. All objects in this file are valid and realistic. */
+/** An object for the examples of rules. The objects that the other functions of this file make are valid and realistic. */
+export const otherOf = <Spec>(kind: string, name: string, spec: Spec) => ({ kind, metadata: { name }, spec })
+
+/** An MCPGroup. */
 export const group = (name = 'tools'): Other => ({ kind: 'MCPGroup', metadata: { name }, spec: {} })
 
 /** A workload in the group `tools`, with a reference to the MCPExternalAuthConfig, if one is given. */
-export const backend = (name: string, config?: string, kind = 'MCPServer'): Other => ({
-  kind,
-  metadata: { name },
-  spec: {
+export const backend = (name: string, config?: string, kind = 'MCPServer'): Other =>
+  otherOf(kind, name, {
     groupRef: { name: 'tools' },
     ...(config !== undefined && { externalAuthConfigRef: { name: config } }),
-  },
-})
+  })
 
 /** A workload in the group `tools`, as `backend` makes it, which also validates the tokens of its callers. */
 export const checking = (name: string, config?: string): Other => ({
@@ -68,19 +68,19 @@ export const signingProxy = {
 
 const URL_OF_CLIENTS = 'https://auth.example.com/mcp'
 
-const authConfig = (name: string, type: string, settings: unknown): Other => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name },
-  spec: { type, ...(settings !== undefined && { [type]: settings }) },
-})
+/** An MCPExternalAuthConfig of this type. */
+export const configWith = <Type extends string, Settings>(name: string, type: Type, settings: Settings) =>
+  otherOf('MCPExternalAuthConfig', name, { type, [type]: settings } as { readonly type: Type } & Readonly<
+    Record<Type, Settings>
+  >)
 
 /** An MCPExternalAuthConfig of type upstreamInject: it sends the token of the upstream provider. */
 export const injectConfig = (name: string, providerName: string): Other =>
-  authConfig(name, 'upstreamInject', { providerName })
+  configWith(name, 'upstreamInject', { providerName })
 
 /** An MCPExternalAuthConfig of type tokenExchange, with or without a subject provider. */
 export const exchangeConfig = (name: string, subjectProviderName?: string): Other =>
-  authConfig(name, 'tokenExchange', {
+  configWith(name, 'tokenExchange', {
     tokenUrl: 'https://idp.example.com/token',
     audience: name,
     ...(subjectProviderName !== undefined && { subjectProviderName }),
@@ -88,7 +88,7 @@ export const exchangeConfig = (name: string, subjectProviderName?: string): Othe
 
 /** An MCPExternalAuthConfig of type tokenExchange with the header in which it sends the token. */
 export const exchangeConfigIn = (name: string, externalTokenHeaderName: string): Other =>
-  authConfig(name, 'tokenExchange', {
+  configWith(name, 'tokenExchange', {
     tokenUrl: 'https://idp.example.com/token',
     audience: name,
     externalTokenHeaderName,
@@ -102,25 +102,25 @@ export const exchangeConfigWritten = (name: string, provider: string): Other => 
 
 /** An MCPExternalAuthConfig that sends an API key in a header. */
 export const headerConfig = (name: string): Other =>
-  authConfig(name, 'headerInjection', {
+  configWith(name, 'headerInjection', {
     headerName: 'X-Api-Key',
     valueSecretRef: { name, key: 'api-key' },
   })
 
 /** An MCPExternalAuthConfig that sends a bearer token. */
 export const bearerConfig = (name: string): Other =>
-  authConfig(name, 'bearerToken', { tokenSecretRef: { name, key: 'token' } })
+  configWith(name, 'bearerToken', { tokenSecretRef: { name, key: 'token' } })
 
 /** An MCPExternalAuthConfig that signs requests with an AWS role. */
 export const stsConfig = (name: string): Other =>
-  authConfig(name, 'awsSts', {
+  configWith(name, 'awsSts', {
     region: 'eu-central-1',
     fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools',
   })
 
 /** An MCPExternalAuthConfig that signs requests with AWS roles chosen by mappings. */
 export const mappedConfig = (name: string, awsSts: object): Other =>
-  authConfig(name, 'awsSts', { region: 'eu-central-1', ...awsSts })
+  configWith(name, 'awsSts', { region: 'eu-central-1', ...awsSts })
 
 /** An embedded authorization server with the provider GitHub, whose tokens are opaque, and then the given providers. */
 export const githubServer = (...others: readonly string[]) => ({
@@ -140,9 +140,21 @@ export const githubServer = (...others: readonly string[]) => ({
   ],
 })
 
+/** An embedded authorization server with the provider Google, whose tokens are opaque. */
+export const googleServer = () => ({
+  ...authServer(),
+  upstreamProviders: [
+    {
+      name: 'google',
+      type: 'oidc' as const,
+      oidcConfig: { issuerUrl: 'https://accounts.google.com', clientId: 'vmcp' },
+    },
+  ],
+})
+
 /** An MCPExternalAuthConfig with an embedded authorization server that has these upstream providers. */
 export const serverConfig = (name: string, ...providers: readonly string[]): Other =>
-  authConfig(name, 'embeddedAuthServer', authServer(...providers))
+  configWith(name, 'embeddedAuthServer', authServer(...providers))
 
 /** An embedded authorization server with these upstream providers. */
 export const authServer = (...providers: readonly string[]) => ({
@@ -161,11 +173,8 @@ export const authServer = (...providers: readonly string[]) => ({
 })
 
 /** An MCPOIDCConfig of type `inline`. */
-export const oidcConfig = (name: string, issuer = 'https://auth.example.com'): Other => ({
-  kind: 'MCPOIDCConfig',
-  metadata: { name },
-  spec: { type: 'inline', inline: { issuer } },
-})
+export const oidcConfig = (name: string, issuer = 'https://auth.example.com'): Other =>
+  otherOf('MCPOIDCConfig', name, { type: 'inline', inline: { issuer } })
 
 /** A Cedar policy that permits everything; GROUPS_POLICY requires a claim of the upstream provider. */
 export const PERMIT = 'permit(principal, action, resource);'
@@ -186,11 +195,8 @@ export const policiesMap = (policies: readonly string[], more: object = {}): Oth
 export const WITH_POLICIES_MAP = { type: 'configMap' as const, configMap: { name: 'policies' } }
 
 /** The MCPAuthzConfig `staff` with these Cedar policies; `more` has further settings. */
-export const policiesConfig = (policies: readonly string[], more: object = {}, type = 'cedarv1'): Other => ({
-  kind: 'MCPAuthzConfig',
-  metadata: { name: 'staff' },
-  spec: { type, config: { policies, ...more } },
-})
+export const policiesConfig = (policies: readonly string[], more: object = {}, type = 'cedarv1'): Other =>
+  otherOf('MCPAuthzConfig', 'staff', { type, config: { policies, ...more } })
 
 /** The `value` and `part` of an example: an `authzConfigRef` to the MCPAuthzConfig `staff`. */
 export const WITH_POLICIES_CONFIG = { value: { name: 'staff' }, part: 'authzConfigRef' } as const
@@ -228,11 +234,8 @@ export const gatewayOf = (settings: GatewaySpec = {}): Gateway => ({
 })
 
 /** A VirtualMCPServer in the group `tools`, as `gatewayOf` makes it, with a name. */
-export const gateway = (name: string, settings: GatewaySpec = {}): Other => ({
-  kind: 'VirtualMCPServer',
-  metadata: { name },
-  spec: gatewayOf(settings).spec,
-})
+export const gateway = (name: string, settings: GatewaySpec = {}): Other =>
+  otherOf('VirtualMCPServer', name, gatewayOf(settings).spec)
 
 /** Outgoing authentication with source `inline`: an MCPExternalAuthConfig for each backend, and perhaps a default. */
 export const inline = (configs: Readonly<Record<string, string>>, fallback?: string) => ({

@@ -10,7 +10,7 @@ import {
   type Path,
   pathTo,
   relatedTo,
-  type Thing,
+  type ErrorSubject,
 } from '../rule/index.ts'
 import { AUTH_CONFIG, WORKLOAD } from './ends.ts'
 import { configsReached, type Fronting, frontingsOf, type Reached } from './reach.ts'
@@ -73,7 +73,7 @@ export const exchangedTwice = (isSame: boolean): string =>
   isSame ? 'exchanged twice alike' : 'exchanged twice differently'
 
 /** Identifies, for grouping findings, the cause that a token is exchanged twice, first as the configuration says. */
-export const exchangedTwiceCause = (config: string): Thing => ['exchanged twice', config]
+export const exchangedTwiceCause = (config: string): ErrorSubject => ['exchanged twice', config]
 
 /** Advice about tokens that are exchanged twice, with the places of both exchanges. */
 export function repeated(

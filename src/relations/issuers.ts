@@ -1,4 +1,4 @@
-import { end, type Related, shortQuote, type Thing } from '../rule/index.ts'
+import { end, type Related, shortQuote, type ErrorSubject } from '../rule/index.ts'
 import { type Gateway, type OidcConfig, oidcConfigNamed } from './related-resources.ts'
 import { OIDC_CONFIG } from './ends.ts'
 
@@ -37,7 +37,7 @@ export const acceptingEnd = (name: string, { reason }: Refusal): Related =>
     : end(oidcConfigNamed(name), OIDC_CONFIG.spec.inline.issuer, 'accepts only this issuer')
 
 /** The common cause of findings that an MCPOIDCConfig refuses the tokens of a VirtualMCPServer. */
-export const refusedCause = (config: string): Thing => ['refused tokens', config]
+export const refusedCause = (config: string): ErrorSubject => ['refused tokens', config]
 
 /** Describes the difference between two issuers that look alike, as the end of a sentence; empty if they do not. */
 export function differenceText(one: string, other: string): string {

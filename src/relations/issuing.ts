@@ -14,7 +14,7 @@ export interface IssuingServer extends Issuing {
 }
 
 /** The embedded authorization server in a VirtualMCPServer, or the servers that a workload references. */
-export function issuingServersOf(
+export function issuingBeside(
   resource: Gateway | Workload,
   { kind }: ObjectName,
   cluster: Cluster,

@@ -1,6 +1,6 @@
 import { type AuthConfig, groupOf, type Workload } from './related-resources.ts'
 import { referencesOf } from './references.ts'
-import type { Thing } from '../rule/index.ts'
+import type { ErrorSubject } from '../rule/index.ts'
 
 /** Facts about a workload that determine whether an MCPExternalAuthConfig has an effect on it. */
 interface Use {
@@ -38,7 +38,7 @@ type NewerType = 'obo' | 'xaa'
  * Identifies the cause that the type of an MCPExternalAuthConfig has no effect for an object that uses it, so that
  * findings with this cause are grouped.
  */
-export const unsuitedCause = (config: string): Thing => ['unsuited type', config]
+export const unsuitedCause = (config: string): ErrorSubject => ['unsuited type', config]
 
 /** Strategy types that no release of vMCP uses for backends. */
 export const NOT_FOR_BACKENDS: readonly AuthType[] = ['bearerToken', 'embeddedAuthServer']

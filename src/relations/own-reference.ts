@@ -11,7 +11,7 @@ import {
   type ObjectName,
   oncePerCluster,
   relatedTo,
-  type Thing,
+  type ErrorSubject,
 } from '../rule/index.ts'
 import { GATEWAY, WORKLOAD } from './ends.ts'
 import { isForNoBackend } from './matrix.ts'
@@ -178,4 +178,4 @@ function ofWorkload(id: string, own: OwnReference, gateway: ObjectName): FieldEr
   return relatedTo(error, ends, () => own.members.map(cause))
 }
 
-const cause = ({ kind, name }: ObjectName): Thing => ['own reference not listed', kind, name]
+const cause = ({ kind, name }: ObjectName): ErrorSubject => ['own reference not listed', kind, name]

@@ -18,7 +18,7 @@ import {
   relatedTo,
   required,
   shortQuote,
-  type Thing,
+  type ErrorSubject,
 } from '../rule/index.ts'
 import {
   authConfigNamed,
@@ -110,7 +110,7 @@ export function gatewayEnd(gateway: ObjectName, { reason }: Pick<Unserved, 'reas
 }
 
 /** Identifies, for grouping errors, the cause that VirtualMCPServers lack the provider of an MCPExternalAuthConfig. */
-export const unservedCause = (config: string): Thing => ['unserved', config]
+export const unservedCause = (config: string): ErrorSubject => ['unserved', config]
 
 /** The error, at the VirtualMCPServer's reference or, if only backends refer to the config, at `authServerConfig`. */
 function errorAt(reached: Reached, problem: Unserved, path: Path<Gateway>, isHinted: boolean): FieldError {

@@ -5,7 +5,7 @@ import {
   oncePerCluster,
   type Related,
   shortQuote,
-  type Thing,
+  type ErrorSubject,
 } from '../rule/index.ts'
 import { BACKEND_KINDS, type Gateway, providersOf } from './related-resources.ts'
 import { configsReached, mayBeReached, reachersOf } from './reach.ts'
@@ -68,7 +68,7 @@ export const choiceEnds = (choices: readonly Choice[]): Related[] =>
   })
 
 /** The key that groups errors with one cause: VirtualMCPServers choose different providers for the same config. */
-export const undecidedCause = (config: string): Thing => ['undecided provider', config]
+export const undecidedCause = (config: string): ErrorSubject => ['undecided provider', config]
 
 /**
  * The first provider of all VirtualMCPServers that use the MCPExternalAuthConfig, if they agree (decision 25).

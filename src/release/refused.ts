@@ -4,6 +4,7 @@ import {
   type ErrorType,
   type FieldError,
   isObject,
+  jsonType,
   type Segment,
   supportedValues,
   withinBudget,
@@ -235,12 +236,6 @@ function hasType(schema: ReleaseSchema, type: string): boolean {
 
 const typeNames = (schema: ReleaseSchema): string =>
   schema['x-kubernetes-int-or-string'] === true ? 'integer or string' : (schema.type ?? 'any')
-
-function jsonType(value: unknown): string {
-  if (value === null || value === undefined) return 'null'
-  if (Array.isArray(value)) return 'array'
-  return typeof value === 'number' && Number.isInteger(value) ? 'integer' : typeof value
-}
 
 /** The longest text that is matched against a pattern of a CRD; real values are shorter. */
 const LONGEST = 20_000

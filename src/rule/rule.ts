@@ -25,6 +25,9 @@ export type Statement = { readonly section: string } & (
   | { readonly says: string }
 )
 
+export const must = (section: string, text: string): Statement => ({ section, must: text })
+export const says = (section: string, text: string): Statement => ({ section, says: text })
+
 /** A statement of the specification, or the name of one of its sections or of a decision: `2.4.1`, `decision 14`. */
 export type Source = Statement | string
 
@@ -45,7 +48,7 @@ export interface KnownFailure {
   /** The operator releases in which the failure happens, such as `up to 0.46`; all of them when absent. */
   readonly releases?: string
   /** Public issues and pull requests about the failure: `owner/repository#number`. */
-  readonly threads: readonly string[]
+  readonly threads?: readonly string[]
 }
 
 /** A check on every value of the schemas in `on`: whole resources, or parts of resources of several kinds. */
@@ -64,8 +67,8 @@ export interface RuleFor<S extends TSchema> {
    * finds nothing.
    */
   readonly needs?: readonly string[]
-  /** The kinds that the rule looks up through `context.cluster`. */
-  readonly reads: readonly string[]
+  /** The kinds that the rule looks up through `context.cluster`; none when omitted. */
+  readonly reads?: readonly string[]
   /**
    * Set when each error says that a field required by the specification is missing. At a release of the operator that
    * does not require the field, the error becomes a warning or disappears (decision 3).
@@ -98,10 +101,8 @@ export interface RuleFor<S extends TSchema> {
   check(value: Given<Static<S>>, context: Context<Static<S>>): Iterable<FieldError>
   /** For a rule that reads no other objects: how the API server itself can enforce the rule where no webhook runs. */
   readonly policy?: Policy
-  readonly examples: {
-    readonly valid: NonEmpty<Example<Static<S>>>
-    readonly invalid: NonEmpty<InvalidExample<Static<S>>>
-  }
+  /** The examples by title, at least one valid and one invalid. The examples of a list share their title. */
+  readonly examples: Readonly<Record<string, Example<Static<S>> | readonly Example<Static<S>>[]>>
 }
 
 /** The rule as part of a ValidatingAdmissionPolicy, or a phrase that says why it cannot be expressed there. */
@@ -137,7 +138,6 @@ export const oncePerReview =
 
 /** `value` is a resource without apiVersion, kind and metadata, or the part of a resource that the rule checks. */
 export interface Example<T> {
-  readonly title: string
   readonly value: Given<T>
   /** The kind of the example, when the rule is about several kinds. */
   readonly kind?: string
@@ -151,11 +151,8 @@ export interface Example<T> {
   readonly others?: readonly Other[]
   /** `value` as it is in the stored object; an example that has `old` is an update. */
   readonly old?: Given<T>
-}
-
-export interface InvalidExample<T> extends Example<T> {
-  /** The exact text of each finding, with its path. */
-  readonly findings: NonEmpty<string>
+  /** The exact text of each finding, with its path; omitted when the example is valid. */
+  readonly findings?: string | NonEmpty<string>
 }
 
 /** An object of an example, beside the judged object. */
@@ -169,12 +166,13 @@ export interface Other extends Resource {
 }
 
 /** A rule for any schema, as the engine runs it. */
-export type Rule = RuleFor<TSchema>
+export type Rule = RuleFor<TSchema> & Required<Pick<RuleFor<TSchema>, 'reads'>>
 
 /**
  * Lets TypeScript check a rule against its own schema, and returns it as a `Rule`, so that one list can hold all rules.
  * Safe because the engine calls a rule only with values of the schemas in `on`, without parts of a wrong JSON type.
  */
 export function defineRule<S extends TSchema>(rule: RuleFor<S>): Rule {
-  return rule
+  const general: RuleFor<TSchema> = rule
+  return { reads: [], ...general }
 }

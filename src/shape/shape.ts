@@ -8,8 +8,9 @@ import {
   type ErrorType,
   type FieldError,
   type Finding,
-  type JsonHolder,
   isObject,
+  type JsonHolder,
+  jsonType,
   MOST_FINDINGS,
   nearest,
   pathText,
@@ -219,10 +220,3 @@ const FORMAT_DETAILS: Readonly<Record<string, string>> = {
 const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0)
 const counted = (count: number, noun: string) => (count === 1 ? `1 ${noun}` : `${count} ${noun}s`)
 const typeNames = (type: string | readonly string[]) => [type].flat().join(' or ')
-
-/** The JSON type, shown in place of a mistyped value, which may be a pasted secret. */
-function jsonType(value: unknown): string {
-  if (value === null || value === undefined) return 'null'
-  if (Array.isArray(value)) return 'array'
-  return typeof value === 'number' && Number.isInteger(value) ? 'integer' : typeof value
-}

@@ -8,6 +8,7 @@ import {
   headerConfig,
   injectConfig,
   oidcConfig,
+  otherOf,
 } from '../../src/relations/examples.ts'
 import { DEFAULT_API_GROUP, kindNamed } from '../../src/kinds/index.ts'
 import { allRules } from '../../src/kinds/places.ts'
@@ -263,11 +264,9 @@ async function writeAudiences(t: Test, api: ApiServer, server: RunningServer): P
     )
   await storeAll(api, [
     here(oidcConfig('corporate')),
-    here({
-      kind: 'MCPOIDCConfig',
-      metadata: { name: 'cluster' },
-      spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} },
-    }),
+    here(
+      otherOf('MCPOIDCConfig', 'cluster', { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} }),
+    ),
   ])
   await settled(api, server)
   const rows: readonly (readonly [Resource, string | undefined, string])[] = [

@@ -9,17 +9,15 @@ import {
   injectConfig,
   inline,
   oidcConfig,
+  otherOf,
   serverConfig,
   workload,
 } from '../../src/relations/examples.ts'
 import type { Other } from '../../src/rule/rule.ts'
 
 /** A workload without a group, which accepts the tokens of the authorization server to which it refers. */
-const alone = (name: string, config: string, kind = 'MCPServer'): Other => ({
-  kind,
-  metadata: { name },
-  spec: { ...workload(config).spec, oidcConfigRef: { name: 'corporate' } },
-})
+const alone = (name: string, config: string, kind = 'MCPServer'): Other =>
+  otherOf(kind, name, { ...workload(config).spec, oidcConfigRef: { name: 'corporate' } })
 
 /** Resources of all kinds that are consistent with each other. */
 export const TOOLS: readonly Other[] = [
@@ -55,11 +53,10 @@ export interface Change {
   readonly first?: readonly Other[]
 }
 
-const CLUSTER_TOKENS: Other = {
-  kind: 'MCPOIDCConfig',
-  metadata: { name: 'corporate' },
-  spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} },
-}
+const CLUSTER_TOKENS: Other = otherOf('MCPOIDCConfig', 'corporate', {
+  type: 'kubernetesServiceAccount',
+  kubernetesServiceAccount: {},
+})
 
 const issuing = (issuer: string) => gateway('tools', { authServerConfig: { ...authServer('okta'), issuer } })
 const providing = (...names: readonly string[]) =>

@@ -72,6 +72,7 @@ const GATEWAY = {
   groupRef: { name: 'tools' },
   incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'tools', audience: RESOURCE, resourceUrl: RESOURCE } },
 }
+const SERVING = ['VirtualMCPServer', { ...GATEWAY, authServerConfig: server() }] as const
 
 /** The resource with the audience in `oidcConfigRef`, where releases read it. */
 function runnable(resource: Json): Json {
@@ -237,7 +238,7 @@ const BASES: readonly (readonly [kind: string, spec: Json])[] = [
   ],
   ['MCPExternalAuthConfig', { type: 'obo', obo: {} }],
   ['MCPExternalAuthConfig', { type: 'embeddedAuthServer', embeddedAuthServer: server() }],
-  ['VirtualMCPServer', { ...GATEWAY, authServerConfig: server() }],
+  SERVING,
   ['VirtualMCPServer', { groupRef: { name: 'tools' }, incomingAuth: { type: 'anonymous' } }],
   [
     'VirtualMCPServer',
@@ -413,6 +414,25 @@ const SPIFFE = {
   },
 }
 
+const spiffeDomain = (fields: object) => ({
+  ...SPIFFE,
+  spiffeTrustDomains: [{ ...SPIFFE.spiffeTrustDomains[0], ...fields }],
+})
+const spiffeClients = (...clients: readonly object[]) => ({
+  ...SPIFFE,
+  inboundGrants: {
+    spiffeClientAuth: clients.map((fields) => ({ ...SPIFFE.inboundGrants.spiffeClientAuth[0], ...fields })),
+  },
+})
+const asserting = (fields: object = {}) => [
+  { issuerUrl: 'https://idp.example.com', jwtBearerGrant: { ...GRANT, ...fields } },
+]
+const trusting = (inboundGrants: object) => ({ trustedIssuers: [NAMED], inboundGrants })
+const GITHUB = {
+  authorizationEndpoint: 'https://github.example.com/authorize',
+  tokenEndpoint: 'https://github.example.com/token',
+}
+
 /**
  * Paths and values in an embedded authorization server: settings that the specification lacks, and values that the CRDs
  * accept but the operator refuses.
@@ -480,24 +500,11 @@ const SERVER_PROBES: readonly (readonly [at: string, ...values: readonly unknown
     [{ ...ISSUERS, actorMatcher: '"x"' }],
     [{ ...ISSUERS, allowedActors: undefined }],
     [{ ...ISSUERS, allowedDelegateClients: ['*'] }],
-    [{ issuerUrl: 'https://idp.example.com', jwtBearerGrant: GRANT }],
-    [{ issuerUrl: 'https://idp.example.com', jwtBearerGrant: { ...GRANT, acceptedAudiences: [RESOURCE] } }],
-    [
-      {
-        issuerUrl: 'https://idp.example.com',
-        jwtBearerGrant: { ...GRANT, acceptedAudiences: ['https://auth.example.com/token'] },
-      },
-    ],
-    [
-      {
-        issuerUrl: 'https://idp.example.com',
-        jwtBearerGrant: {
-          ...GRANT,
-          subjectBindings: [{ subject: 'robot', allowedResources: ['https://other.example.com'] }],
-        },
-      },
-    ],
-    [{ issuerUrl: 'https://idp.example.com', jwtBearerGrant: { ...GRANT, maxAssertionAge: '720h' } }],
+    asserting(),
+    asserting({ acceptedAudiences: [RESOURCE] }),
+    asserting({ acceptedAudiences: ['https://auth.example.com/token'] }),
+    asserting({ subjectBindings: [{ subject: 'robot', allowedResources: ['https://other.example.com'] }] }),
+    asserting({ maxAssertionAge: '720h' }),
   ],
   [
     'inboundGrants',
@@ -508,33 +515,21 @@ const SERVER_PROBES: readonly (readonly [at: string, ...values: readonly unknown
   ],
   [
     '',
-    { trustedIssuers: [NAMED], inboundGrants: { tokenExchange: { issuerPolicies: [POLICY] } } },
-    {
-      trustedIssuers: [NAMED],
-      inboundGrants: { tokenExchange: { issuerPolicies: [{ ...POLICY, allowedActors: undefined }] } },
-    },
-    {
-      trustedIssuers: [NAMED],
-      inboundGrants: { tokenExchange: { issuerPolicies: [{ ...POLICY, actorMatcher: 'claims.' }] } },
-    },
-    {
-      trustedIssuers: [NAMED],
-      inboundGrants: { jwtBearer: { issuerPolicies: [{ issuerRef: 'idp', ...GRANT }] } },
-    },
-    {
-      trustedIssuers: [NAMED],
-      inboundGrants: {
-        jwtBearer: { issuerPolicies: [{ issuerRef: 'idp', ...GRANT, acceptedAudiences: [RESOURCE] }] },
-      },
-    },
-    { trustedIssuers: [NAMED], inboundGrants: { tokenExchange: {} } },
+    trusting({ tokenExchange: { issuerPolicies: [POLICY] } }),
+    trusting({ tokenExchange: { issuerPolicies: [{ ...POLICY, allowedActors: undefined }] } }),
+    trusting({ tokenExchange: { issuerPolicies: [{ ...POLICY, actorMatcher: 'claims.' }] } }),
+    trusting({ jwtBearer: { issuerPolicies: [{ issuerRef: 'idp', ...GRANT }] } }),
+    trusting({
+      jwtBearer: { issuerPolicies: [{ issuerRef: 'idp', ...GRANT, acceptedAudiences: [RESOURCE] }] },
+    }),
+    trusting({ tokenExchange: {} }),
     { upstreamProviders: undefined, inboundGrants: { tokenExchange: {} } },
     { upstreamProviders: undefined, inboundGrants: {} },
     { upstreamProviders: undefined, inboundGrants: { tokenExchange: { delegateClients: [DELEGATE] } } },
     { upstreamProviders: undefined, delegateClients: [DELEGATE] },
     {
       upstreamProviders: [],
-      trustedIssuers: [{ issuerUrl: 'https://idp.example.com', jwtBearerGrant: GRANT }],
+      trustedIssuers: asserting(),
     },
     { issuer: 'http://localhost:8080', allowConfidentialClientRegistration: true },
     {
@@ -550,76 +545,23 @@ const SERVER_PROBES: readonly (readonly [at: string, ...values: readonly unknown
     },
     { allowConfidentialClientRegistration: true, forceConfidentialRedirectUris: ['https://localhost/cb'] },
     SPIFFE,
-    {
-      ...SPIFFE,
-      spiffeTrustDomains: [
-        { ...SPIFFE.spiffeTrustDomains[0], bundleSource: { type: 'workload_api', workloadAPI: {} } },
-      ],
-    },
-    {
-      ...SPIFFE,
-      spiffeTrustDomains: [
-        {
-          ...SPIFFE.spiffeTrustDomains[0],
-          bundleSource: {
-            type: 'bundle_endpoint',
-            endpoint: { url: 'https://spire.example.com', profile: 'https_web' },
-          },
-        },
-      ],
-    },
-    {
-      ...SPIFFE,
-      spiffeTrustDomains: [
-        {
-          ...SPIFFE.spiffeTrustDomains[0],
-          bundleSource: {
-            type: 'bundle_endpoint',
-            endpoint: { url: 'http://10.0.0.1', profile: 'https_web' },
-          },
-        },
-      ],
-    },
-    {
-      ...SPIFFE,
-      inboundGrants: {
-        spiffeClientAuth: [{ ...SPIFFE.inboundGrants.spiffeClientAuth[0], scopes: ['jira'] }],
+    spiffeDomain({ bundleSource: { type: 'workload_api', workloadAPI: {} } }),
+    spiffeDomain({
+      bundleSource: {
+        type: 'bundle_endpoint',
+        endpoint: { url: 'https://spire.example.com', profile: 'https_web' },
       },
-    },
+    }),
+    spiffeDomain({
+      bundleSource: { type: 'bundle_endpoint', endpoint: { url: 'http://10.0.0.1', profile: 'https_web' } },
+    }),
+    spiffeClients({ scopes: ['jira'] }),
+    spiffeClients({ resources: ['https://other.example.com'] }),
+    spiffeClients({ audiences: ['https://other.example.com'] }),
+    spiffeClients({}, { clientId: 'other', principalPattern: 'spiffe://example.com/agent/one' }),
     {
-      ...SPIFFE,
-      inboundGrants: {
-        spiffeClientAuth: [
-          { ...SPIFFE.inboundGrants.spiffeClientAuth[0], resources: ['https://other.example.com'] },
-        ],
-      },
-    },
-    {
-      ...SPIFFE,
-      inboundGrants: {
-        spiffeClientAuth: [
-          { ...SPIFFE.inboundGrants.spiffeClientAuth[0], audiences: ['https://other.example.com'] },
-        ],
-      },
-    },
-    {
-      ...SPIFFE,
-      inboundGrants: {
-        spiffeClientAuth: [
-          ...SPIFFE.inboundGrants.spiffeClientAuth,
-          {
-            ...SPIFFE.inboundGrants.spiffeClientAuth[0],
-            clientId: 'other',
-            principalPattern: 'spiffe://example.com/agent/one',
-          },
-        ],
-      },
-    },
-    {
-      spiffeTrustDomains: [{ ...SPIFFE.spiffeTrustDomains[0], methods: ['spiffe_x509'] }],
-      inboundGrants: {
-        spiffeClientAuth: [{ ...SPIFFE.inboundGrants.spiffeClientAuth[0], methods: ['spiffe_x509'] }],
-      },
+      ...spiffeClients({ methods: ['spiffe_x509'] }),
+      spiffeTrustDomains: spiffeDomain({ methods: ['spiffe_x509'] }).spiffeTrustDomains,
     },
   ],
   [
@@ -710,27 +652,13 @@ const SERVER_PROBES: readonly (readonly [at: string, ...values: readonly unknown
   ],
   [
     'upstreamProviders.1.oauth2Config',
+    { ...GITHUB, dcrConfig: { registrationEndpoint: 'https://github.example.com/register' } },
     {
-      authorizationEndpoint: 'https://github.example.com/authorize',
-      tokenEndpoint: 'https://github.example.com/token',
-      dcrConfig: { registrationEndpoint: 'https://github.example.com/register' },
-    },
-    {
-      authorizationEndpoint: 'https://github.example.com/authorize',
-      tokenEndpoint: 'https://github.example.com/token',
+      ...GITHUB,
       dcrConfig: { discoveryUrl: 'https://github.example.com/.well-known/oauth-authorization-server' },
     },
-    {
-      authorizationEndpoint: 'https://github.example.com/authorize',
-      tokenEndpoint: 'https://github.example.com/token',
-      clientId: 'public',
-      tokenEndpointAuthMethod: 'client_secret_basic',
-    },
-    {
-      authorizationEndpoint: 'https://github.example.com/authorize',
-      tokenEndpoint: 'https://github.example.com/token',
-      clientId: 'public',
-    },
+    { ...GITHUB, clientId: 'public', tokenEndpointAuthMethod: 'client_secret_basic' },
+    { ...GITHUB, clientId: 'public' },
   ],
   ['upstreamProviders.0.name', 'default', 'synthetic', 'a'],
 ]
@@ -741,38 +669,13 @@ const PROBES: readonly (readonly [
   at: string,
   ...values: readonly unknown[],
 ])[] = [
+  [SERVING, 'incomingAuth.oidcConfigRef.resourceUrl', undefined, 'https://other.example.com', 'tools'],
+  [SERVING, 'incomingAuth.oidcConfigRef.audience', 'tools', `${RESOURCE}/`],
+  [SERVING, 'incomingAuth.oidcConfigRef.scopes', ['openid'], ['jira'], []],
+  [SERVING, 'passthroughHeaders', ['X-Trace'], ['Authorization'], ['cookie'], ['a b'], ['']],
+  [SERVING, 'replicas', 2],
   [
-    ['VirtualMCPServer', { ...GATEWAY, authServerConfig: server() }],
-    'incomingAuth.oidcConfigRef.resourceUrl',
-    undefined,
-    'https://other.example.com',
-    'tools',
-  ],
-  [
-    ['VirtualMCPServer', { ...GATEWAY, authServerConfig: server() }],
-    'incomingAuth.oidcConfigRef.audience',
-    'tools',
-    `${RESOURCE}/`,
-  ],
-  [
-    ['VirtualMCPServer', { ...GATEWAY, authServerConfig: server() }],
-    'incomingAuth.oidcConfigRef.scopes',
-    ['openid'],
-    ['jira'],
-    [],
-  ],
-  [
-    ['VirtualMCPServer', { ...GATEWAY, authServerConfig: server() }],
-    'passthroughHeaders',
-    ['X-Trace'],
-    ['Authorization'],
-    ['cookie'],
-    ['a b'],
-    [''],
-  ],
-  [['VirtualMCPServer', { ...GATEWAY, authServerConfig: server() }], 'replicas', 2],
-  [
-    ['VirtualMCPServer', { ...GATEWAY, authServerConfig: server() }],
+    SERVING,
     'authServerUpstreamFilter',
     { rules: [{ groups: ['dev'], upstreamProviders: ['okta'] }] },
     { rules: [{ groups: ['dev'], upstreamProviders: ['gitlab'] }] },
@@ -783,7 +686,7 @@ const PROBES: readonly (readonly [
     },
   ],
   [
-    ['VirtualMCPServer', { ...GATEWAY, authServerConfig: server() }],
+    SERVING,
     'incomingAuth.authzConfig',
     { type: 'inline', inline: { policies: ['permit(principal, action, resource);'] } },
     { type: 'inline', inline: { policies: ['permit('] } },
@@ -895,11 +798,7 @@ function probeWorlds(): Omit<World, 'id'>[] {
         `embeddedAuthServer.${at}`,
         ...values,
       ] as const,
-      [
-        ['VirtualMCPServer', { ...GATEWAY, authServerConfig: server() }],
-        `authServerConfig.${at}`,
-        ...values,
-      ] as const,
+      [SERVING, `authServerConfig.${at}`, ...values] as const,
     ]),
   ]
   return whole.flatMap(([[kind, spec], at, ...values]) =>
@@ -1020,7 +919,7 @@ function* boundsOf(value: unknown, schema: ReleaseSchema): Generator<readonly [s
  * The item at index `i` of a list that repeats an item: later ones get other names, because names may have to be
  * unique.
  */
-function distinct(item: unknown, i: number): unknown {
+export function distinct(item: unknown, i: number): unknown {
   if (typeof item === 'string') return i === 0 ? item : `${item}-${i}`
   return isObject(item) && typeof item.name === 'string' && i > 0
     ? { ...item, name: `${item.name}-${i}` }

@@ -14,6 +14,7 @@ import {
   injectConfig,
   inline,
   oidcConfig,
+  otherOf,
   serverConfig,
 } from '../../src/relations/examples.ts'
 import { API_VERSION, DEFAULT_API_GROUP } from '../../src/kinds/index.ts'
@@ -153,11 +154,10 @@ export class RandomStates {
 
   #oidc(name: string): Other {
     if (this.#chance(0.3))
-      return {
-        kind: 'MCPOIDCConfig',
-        metadata: { name },
-        spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} },
-      }
+      return otherOf('MCPOIDCConfig', name, {
+        type: 'kubernetesServiceAccount',
+        kubernetesServiceAccount: {},
+      })
     return oidcConfig(name, this.#pick(ISSUERS))
   }
 

@@ -1,4 +1,4 @@
-import { isObject } from '../../rule/index.ts'
+import { isObject, parsedJson } from '../../rule/index.ts'
 
 /** A write that the API server stored, as recorded in its audit log (`audit.k8s.io/v1`). */
 export interface Write {
@@ -37,7 +37,7 @@ const OTHER: Entry = { is: 'other' }
 
 /** Parses one line of the log; dry runs, and writes of subresources or of other API groups, are `other`. */
 export function entryOf(line: string, group: string): Entry {
-  const event = parsed(line)
+  const event = parsedJson(line)
   if (!isObject(event) || event.kind !== 'Event' || !String(event.apiVersion).startsWith('audit.k8s.io/'))
     return { is: 'not an event' }
   const { verb, stage, objectRef, requestURI, responseStatus, user } = event
@@ -105,11 +105,3 @@ const isResource = (value: unknown): value is Readonly<Record<string, unknown>> 
   isObject(value.metadata)
 
 const textIn = (value: unknown): string => (typeof value === 'string' ? value : '')
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined
-  }
-}

@@ -20,5 +20,4 @@ export const LOGIN_RETURNS_ELSEWHERE: KnownFailure = {
   reportedBy: 'nobody',
   consequence: 'denies everyone',
   releases: 'from 0.55 on',
-  threads: [],
 }

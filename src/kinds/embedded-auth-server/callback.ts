@@ -70,5 +70,4 @@ export const CALLBACK_NOT_SERVED: KnownFailure = {
     'every login ends at the callback with 401 "authorization header required" or 404, after the identity provider has let the user in',
   reportedBy: 'nobody',
   consequence: 'denies everyone',
-  threads: [],
 }

@@ -14,6 +14,7 @@ import {
 } from '../fields.ts'
 import { secretRef } from '../parts.ts'
 import { dcrConfig, GRANTS, OF_PROVIDERS, tokenEndpointAuthMethod } from './grants.ts'
+import { must, says } from '../../rule/index.ts'
 
 const SOURCE = '2.4.3'
 
@@ -31,10 +32,10 @@ const tls = (peer: string) =>
     { source: SOURCE },
   )
 
-const SENTINEL_SERVICE_DEFAULTS = {
-  section: SOURCE,
-  says: 'sentinelService: namespace defaults to the same namespace, port to 26379.',
-}
+const SENTINEL_SERVICE_DEFAULTS = says(
+  SOURCE,
+  'sentinelService: namespace defaults to the same namespace, port to 26379.',
+)
 
 const sentinelConfig = object(
   {
@@ -42,7 +43,7 @@ const sentinelConfig = object(
     db: optional(
       int32('Database number.', {
         default: 0,
-        statements: [{ section: '8', says: 'sentinelConfig.db default 0.' }],
+        statements: [says('8', 'sentinelConfig.db default 0.')],
       }),
     ),
     sentinelAddrs: optional(
@@ -61,10 +62,7 @@ const sentinelConfig = object(
           port: optional(
             int32('Port of the Service.', {
               default: 26379,
-              statements: [
-                SENTINEL_SERVICE_DEFAULTS,
-                { section: '8', says: 'sentinelService.port default 26379.' },
-              ],
+              statements: [SENTINEL_SERVICE_DEFAULTS, says('8', 'sentinelService.port default 26379.')],
             }),
           ),
         },
@@ -82,8 +80,8 @@ const timeout = (description: string, byDefault: string) =>
     matching('duration', description, {
       default: byDefault,
       statements: [
-        { section: SOURCE, says: 'dialTimeout, readTimeout and writeTimeout are durations.' },
-        { section: '8', says: 'Defaults of the redis timeouts: 5s, 3s, 3s.' },
+        says(SOURCE, 'dialTimeout, readTimeout and writeTimeout are durations.'),
+        says('8', 'Defaults of the redis timeouts: 5s, 3s, 3s.'),
       ],
     }),
   )
@@ -99,10 +97,7 @@ const redis = object(
       {
         source: SOURCE,
         statements: [
-          {
-            section: SOURCE,
-            must: 'aclUserConfig holds usernameSecretRef and passwordSecretRef, both required.',
-          },
+          must(SOURCE, 'aclUserConfig holds usernameSecretRef and passwordSecretRef, both required.'),
         ],
       },
     ),
@@ -119,17 +114,14 @@ const redis = object(
   { source: SOURCE },
 )
 
-const ENDPOINTS_ARE_URLS = { section: SOURCE, must: 'Endpoints of upstream providers are URLs.' }
+const ENDPOINTS_ARE_URLS = must(SOURCE, 'Endpoints of upstream providers are URLs.')
 
 const userInfo = (description: string) =>
   object(
     {
       endpointUrl: matching('url', 'URL of the userinfo endpoint.', {
         statements: [
-          {
-            section: SOURCE,
-            must: 'userInfo and userInfoOverride share a shape; endpointUrl is required in both.',
-          },
+          must(SOURCE, 'userInfo and userInfoOverride share a shape; endpointUrl is required in both.'),
           ENDPOINTS_ARE_URLS,
         ],
       }),
@@ -152,7 +144,7 @@ const userInfo = (description: string) =>
           {
             source: SOURCE,
             create: true,
-            statements: [{ section: SOURCE, says: 'fieldMapping has the standard names as defaults.' }],
+            statements: [says(SOURCE, 'fieldMapping has the standard names as defaults.')],
           },
         ),
       ),
@@ -193,7 +185,7 @@ const oauth2Config = object(
       object(
         {
           accessTokenPath: filled('Dot-separated path of the access token in the answer.', {
-            statements: [{ section: SOURCE, must: 'accessTokenPath is required and not empty.' }],
+            statements: [must(SOURCE, 'accessTokenPath is required and not empty.')],
           }),
           scopePath: optional(text('Path of the granted scopes.', { default: 'scope' })),
           refreshTokenPath: optional(text('Path of the refresh token.', { default: 'refresh_token' })),
@@ -220,7 +212,7 @@ const oauth2Config = object(
 const oidcConfig = object(
   {
     issuerUrl: matching('https', 'Issuer of the provider; its endpoints are discovered.', {
-      statements: [{ section: SOURCE, must: 'issuerUrl is an HTTPS URL.' }],
+      statements: [must(SOURCE, 'issuerUrl is an HTTPS URL.')],
     }),
     clientId: optional(name('Client identifier registered with the provider. Required without dcrConfig.')),
     clientSecretRef: optional(clientSecretRef),
@@ -228,7 +220,7 @@ const oidcConfig = object(
     scopes: optional(
       list(text('Scope.'), 'Scopes to request.', {
         default: ['openid', 'offline_access'],
-        statements: [{ section: SOURCE, says: 'scopes of oidcConfig default to openid and offline_access.' }],
+        statements: [says(SOURCE, 'scopes of oidcConfig default to openid and offline_access.')],
       }),
     ),
     additionalAuthorizationParams: optional(authorizationParams),
@@ -251,9 +243,9 @@ const upstreamProvider = object(
       minLength: 1,
       maxLength: 63,
       statements: [
-        { section: SOURCE, must: 'A provider name is a DNS label of 1 to 63 characters.' },
-        { section: '7', must: 'Upstream provider name not a DNS label.' },
-        { section: '8', must: 'Upstream provider name: 1 to 63 characters, DNS-label style.' },
+        must(SOURCE, 'A provider name is a DNS label of 1 to 63 characters.'),
+        must('7', 'Upstream provider name not a DNS label.'),
+        must('8', 'Upstream provider name: 1 to 63 characters, DNS-label style.'),
       ],
     }),
     type: oneOf(['oidc', 'oauth2'], 'Protocol of the provider.'),
@@ -264,16 +256,16 @@ const upstreamProvider = object(
   { source: SOURCE },
 )
 
-const STORAGE_DEFAULT = { section: SOURCE, says: 'storage defaults to memory.' }
+const STORAGE_DEFAULT = says(SOURCE, 'storage defaults to memory.')
 
 const lifespan = (description: string, byDefault: string) =>
   optional(
     matching('duration', description, {
       default: byDefault,
       statements: [
-        { section: SOURCE, must: 'Token lifespans are Go durations with defaults 1h, 168h and 10m.' },
-        { section: SOURCE, must: 'A day suffix is not a valid unit.' },
-        { section: '8', says: 'Defaults of the token lifespans: 1h, 168h, 10m.' },
+        must(SOURCE, 'Token lifespans are Go durations with defaults 1h, 168h and 10m.'),
+        must(SOURCE, 'A day suffix is not a valid unit.'),
+        says('8', 'Defaults of the token lifespans: 1h, 168h, 10m.'),
       ],
     }),
   )
@@ -285,16 +277,14 @@ const lifespan = (description: string, byDefault: string) =>
 export const EmbeddedAuthServer = object(
   {
     issuer: matching('issuer', 'Issuer identifier: the iss claim of issued tokens (RFC 8414).', {
-      statements: [{ section: SOURCE, must: 'issuer has no query, fragment or trailing slash (RFC 8414).' }],
+      statements: [must(SOURCE, 'issuer has no query, fragment or trailing slash (RFC 8414).')],
     }),
     authorizationEndpointBaseUrl: optional(
       matching(
         'issuer',
         'Base URL of the authorization endpoint alone; everything else stays at the issuer.',
         {
-          statements: [
-            { section: SOURCE, must: 'authorizationEndpointBaseUrl follows the same URL rules and pattern.' },
-          ],
+          statements: [must(SOURCE, 'authorizationEndpointBaseUrl follows the same URL rules and pattern.')],
         },
       ),
     ),

@@ -13,6 +13,15 @@ export const signing = (awsSts: Settings<'awsSts'>): Config => ({
   spec: { type: 'awsSts', awsSts: { region: 'eu-central-1', ...awsSts } },
 })
 
+type Condition = Omit<NonNullable<NonNullable<Settings<'awsSts'>['roleMappings']>[number]>, 'roleArn'>
+
+/** An MCPExternalAuthConfig of type awsSts with a mapping to each of these roles, after the other settings. */
+export const mappingTo = (roles: Readonly<Record<string, Condition>>, others: Settings<'awsSts'> = {}) =>
+  signing({
+    ...others,
+    roleMappings: Object.entries(roles).map(([name, condition]) => ({ roleArn: role(name), ...condition })),
+  })
+
 /** An MCPExternalAuthConfig of type tokenExchange with a URL, an audience and these settings. */
 export const exchanging = (tokenExchange: Settings<'tokenExchange'>): Config => ({
   spec: {

@@ -16,6 +16,7 @@ import {
 } from '../fields.ts'
 import { providerName } from '../newer-parts.ts'
 import { conditions, resource, secretRef, workloadReference } from '../parts.ts'
+import { must, says } from '../../rule/index.ts'
 
 export const roleMapping = object(
   {
@@ -28,11 +29,8 @@ export const roleMapping = object(
       int32('Lower values are tried first; without one the mapping comes last, in list order.', {
         minimum: 0,
         statements: [
-          {
-            section: '2.4.1',
-            says: 'Lower priority first; without one last; configuration order breaks ties.',
-          },
-          { section: '8', must: 'roleMappings[].priority: minimum 0.' },
+          says('2.4.1', 'Lower priority first; without one last; configuration order breaks ties.'),
+          must('8', 'roleMappings[].priority: minimum 0.'),
         ],
       }),
     ),
@@ -53,7 +51,7 @@ const awsSts = object(
         minimum: 900,
         maximum: 43200,
         default: 3600,
-        statements: [{ section: '8', must: 'awsSts.sessionDuration: 900 to 43200 seconds, default 3600.' }],
+        statements: [must('8', 'awsSts.sessionDuration: 900 to 43200 seconds, default 3600.')],
       }),
     ),
     sessionNameClaim: optional(text('JWT claim used as the role session name.', { default: 'sub' })),
@@ -66,7 +64,7 @@ const awsSts = object(
 const tokenExchange = object(
   {
     tokenUrl: name('Token endpoint of the exchange (RFC 8693).', {
-      statements: [{ section: '2.4.5', must: 'tokenUrl is the token endpoint.' }],
+      statements: [must('2.4.5', 'tokenUrl is the token endpoint.')],
     }),
     audience: name('Audience of the exchanged token.'),
     clientId: optional(text('Client identifier at the token endpoint.')),
@@ -76,10 +74,10 @@ const tokenExchange = object(
       matching('subjectTokenType', 'Type of the subject token, short or as URN.', {
         default: 'access_token',
         statements: [
-          {
-            section: '2.4.5',
-            must: 'subjectTokenType is access_token (default), id_token or jwt, or one of the full URNs.',
-          },
+          must(
+            '2.4.5',
+            'subjectTokenType is access_token (default), id_token or jwt, or one of the full URNs.',
+          ),
         ],
       }),
     ),
@@ -149,7 +147,7 @@ export const MCPExternalAuthConfig = resource(
     spec: object(
       {
         type: oneOf(AUTH_TYPES, 'How to authenticate; the field of the same name holds the settings.', {
-          statements: [{ section: '2.4', must: 'type is one of seven values.' }],
+          statements: [must('2.4', 'type is one of seven values.')],
         }),
         awsSts: optional(awsSts),
         bearerToken: optional(
@@ -162,9 +160,7 @@ export const MCPExternalAuthConfig = resource(
           object(
             {
               headerName: filled('Header to set.', {
-                statements: [
-                  { section: '2.4.4', must: 'headerName is required and not empty: the header to inject.' },
-                ],
+                statements: [must('2.4.4', 'headerName is required and not empty: the header to inject.')],
               }),
               valueSecretRef: secretRef('Secret with the value of the header.'),
             },

@@ -1,11 +1,12 @@
 import { caBundleRef } from '../newer-parts.ts'
 import { flag, name, newer, object, oneOf, optional, text } from '../fields.ts'
 import { openStatus, resource, secretRef } from '../parts.ts'
+import { must, says } from '../../rule/index.ts'
 
 const SOURCE = '2.3'
 const jwksAllowPrivateIP = optional(
   flag('Allows fetching keys from private addresses.', {
-    statements: [{ section: SOURCE, says: 'jwksAllowPrivateIP exists on the OIDC configuration.' }],
+    statements: [says(SOURCE, 'jwksAllowPrivateIP exists on the OIDC configuration.')],
   }),
 )
 
@@ -19,10 +20,10 @@ export const MCPOIDCConfig = resource(
       {
         type: oneOf(OIDC_TYPES, 'Which settings validate tokens.', {
           statements: [
-            {
-              section: SOURCE,
-              must: 'type is inline or kubernetesServiceAccount, and the object of that name holds the settings.',
-            },
+            must(
+              SOURCE,
+              'type is inline or kubernetesServiceAccount, and the object of that name holds the settings.',
+            ),
           ],
         }),
         inline: optional(
@@ -61,7 +62,7 @@ export const MCPOIDCConfig = resource(
             {
               source: SOURCE,
               open: true,
-              statements: [{ section: SOURCE, says: 'kubernetesServiceAccount may be an empty object.' }],
+              statements: [says(SOURCE, 'kubernetesServiceAccount may be an empty object.')],
             },
           ),
         ),

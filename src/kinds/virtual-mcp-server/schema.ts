@@ -3,6 +3,7 @@ import { EmbeddedAuthServer } from '../embedded-auth-server/schema.ts'
 import { filled, list, map, name, newer, object, oneOf, optional, text } from '../fields.ts'
 import { AUTHORIZATION, bounded, OF_OIDC_CONFIG_REF, OPEN, SESSIONS } from '../newer-parts.ts'
 import { nameRef, openStatus, resource } from '../parts.ts'
+import { must, says } from '../../rule/index.ts'
 
 const SOURCE = '2.2'
 const externalAuthConfigRef = nameRef('The MCPExternalAuthConfig to use.', SOURCE)
@@ -65,10 +66,7 @@ export const VirtualMCPServer = resource(
             {
               type: oneOf(['anonymous', 'oidc'], 'How clients authenticate to vMCP.', {
                 statements: [
-                  {
-                    section: SOURCE,
-                    says: 'incomingAuth says how clients authenticate: type anonymous or oidc.',
-                  },
+                  says(SOURCE, 'incomingAuth says how clients authenticate: type anonymous or oidc.'),
                 ],
               }),
               oidcConfigRef: optional(
@@ -113,10 +111,10 @@ export const VirtualMCPServer = resource(
                     {
                       type: oneOf(['externalAuthConfigRef', 'discovered'], 'What selects the strategy.', {
                         statements: [
-                          {
-                            section: SOURCE,
-                            must: 'The type of a backend is externalAuthConfigRef, which then names an MCPExternalAuthConfig.',
-                          },
+                          must(
+                            SOURCE,
+                            'The type of a backend is externalAuthConfigRef, which then names an MCPExternalAuthConfig.',
+                          ),
                         ],
                       }),
                       externalAuthConfigRef: optional(externalAuthConfigRef),
@@ -143,10 +141,10 @@ export const VirtualMCPServer = resource(
                     source: SOURCE,
                     open: true,
                     statements: [
-                      {
-                        section: SOURCE,
-                        says: 'A default reference exists at outgoingAuth.default.externalAuthConfigRef.',
-                      },
+                      says(
+                        SOURCE,
+                        'A default reference exists at outgoingAuth.default.externalAuthConfigRef.',
+                      ),
                     ],
                   },
                 ),
@@ -159,11 +157,11 @@ export const VirtualMCPServer = resource(
         authServerConfig: optional({
           ...EmbeddedAuthServer,
           statements: [
-            {
-              section: SOURCE,
-              must: 'authServerConfig has the structure of MCPExternalAuthConfig.spec.embeddedAuthServer.',
-            },
-            { section: '8', says: 'Upstream providers per VirtualMCPServer: several.' },
+            must(
+              SOURCE,
+              'authServerConfig has the structure of MCPExternalAuthConfig.spec.embeddedAuthServer.',
+            ),
+            says('8', 'Upstream providers per VirtualMCPServer: several.'),
           ],
         }),
         authServerUpstreamFilter: newer(authServerUpstreamFilter, '0.55'),
@@ -176,10 +174,7 @@ export const VirtualMCPServer = resource(
         source: SOURCE,
         open: true,
         statements: [
-          {
-            section: '1',
-            says: 'VirtualMCPServer holds incomingAuth, outgoingAuth, authServerConfig and groupRef.',
-          },
+          says('1', 'VirtualMCPServer holds incomingAuth, outgoingAuth, authServerConfig and groupRef.'),
         ],
       },
     ),
@@ -196,10 +191,10 @@ export const VirtualMCPServer = resource(
                     type: ['string', 'object'],
                     open: true,
                     statements: [
-                      {
-                        section: SOURCE,
-                        says: 'status.discoveredBackends[].authConfigRef refers to the configuration found for a backend.',
-                      },
+                      says(
+                        SOURCE,
+                        'status.discoveredBackends[].authConfigRef refers to the configuration found for a backend.',
+                      ),
                     ],
                   }),
                 ),

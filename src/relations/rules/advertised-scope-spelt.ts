@@ -10,7 +10,6 @@ export const advertisedScopeSpelt = defineRule({
   id: 'advertised-scope-spelt',
   on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
   needs: ['incomingAuth', 'oidcConfigRef'],
-  reads: [],
   severity: 'warning',
   summary:
     'The scopes that are advertised to clients are not empty, and those of OpenID Connect are spelt as there.',
@@ -19,7 +18,6 @@ export const advertisedScopeSpelt = defineRule({
     symptom: 'the login of every client ends with `invalid_scope`',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
   sources: ['decision 3', 'decision 21'],
   *check({ spec }, { self }) {
@@ -30,41 +28,29 @@ export const advertisedScopeSpelt = defineRule({
     for (const [i, problem] of scopeSlips(scopes, REFUSED)) yield advice(pathTo([...at, i]), problem)
   },
   examples: {
-    valid: [
-      {
-        title: 'scopes of OpenID Connect beside one of an own server',
-        kind: 'VirtualMCPServer',
-        value: advertising(['openid', 'offline_access', 'mcp:tools']),
-      },
-      {
-        title: 'scopes at a proxy',
-        kind: 'MCPRemoteProxy',
-        value: serving({
-          name: 'corporate',
-          audience: 'jira',
-          scopes: ['openid', 'profile', 'tickets:read'],
-        }),
-      },
-      { title: 'scopes by default', kind: 'VirtualMCPServer', value: server({ incomingAuth: oidc }) },
-    ],
-    invalid: [
-      {
-        title: 'letters that are swapped, at a gateway',
-        kind: 'VirtualMCPServer',
-        value: advertising(['opeind']),
-        findings: [
-          `spec.incomingAuth.oidcConfigRef.scopes[0]: "opeind" is not a scope of OpenID Connect, ${REFUSED}; did you mean 'openid'`,
-        ],
-      },
-      {
-        title: 'a word without its underscore, at a workload',
-        kind: 'MCPServer',
-        value: serving({ name: 'corporate', audience: 'jira', scopes: ['openid', 'offlineaccess'] }),
-        findings: [
-          `spec.oidcConfigRef.scopes[1]: "offlineaccess" is not a scope of OpenID Connect, ${REFUSED}; did you mean 'offline_access'`,
-        ],
-      },
-    ],
+    'scopes of OpenID Connect beside one of an own server': {
+      kind: 'VirtualMCPServer',
+      value: advertising(['openid', 'offline_access', 'mcp:tools']),
+    },
+    'scopes at a proxy': {
+      kind: 'MCPRemoteProxy',
+      value: serving({
+        name: 'corporate',
+        audience: 'jira',
+        scopes: ['openid', 'profile', 'tickets:read'],
+      }),
+    },
+    'scopes by default': { kind: 'VirtualMCPServer', value: server({ incomingAuth: oidc }) },
+    'letters that are swapped, at a gateway': {
+      kind: 'VirtualMCPServer',
+      value: advertising(['opeind']),
+      findings: `spec.incomingAuth.oidcConfigRef.scopes[0]: "opeind" is not a scope of OpenID Connect, ${REFUSED}; did you mean 'openid'`,
+    },
+    'a word without its underscore, at a workload': {
+      kind: 'MCPServer',
+      value: serving({ name: 'corporate', audience: 'jira', scopes: ['openid', 'offlineaccess'] }),
+      findings: `spec.oidcConfigRef.scopes[1]: "offlineaccess" is not a scope of OpenID Connect, ${REFUSED}; did you mean 'offline_access'`,
+    },
   },
 })
 

@@ -22,6 +22,7 @@ import {
   type OidcConfig,
   oidcReferenceOf,
   oidcReferencePath,
+  otherOf,
   type Workload,
 } from '../index.ts'
 
@@ -30,11 +31,8 @@ const KINDS: readonly string[] = ['MCPRemoteProxy', 'MCPServer', 'VirtualMCPServ
 /** The most MCPOIDCConfigs whose issuers are compared with the issuer of the MCPOIDCConfig that the server uses. */
 const MOST_CONFIGS = 50
 
-const checking = (kind: string, name: string, audience: string, config = 'corporate') => ({
-  kind,
-  metadata: { name },
-  spec: { oidcConfigRef: { name: config, audience } },
-})
+const checking = (kind: string, name: string, audience: string, config = 'corporate') =>
+  otherOf(kind, name, { oidcConfigRef: { name: config, audience } })
 const own = (audience: string) =>
   gatewayOf({ incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate', audience } } })
 
@@ -50,7 +48,6 @@ export const audienceUnique = defineRule({
     symptom: 'none: a token for one server is accepted by another one',
     reportedBy: 'nobody',
     consequence: 'lets anyone in',
-    threads: [],
   },
   sources: ['decision 3', 'decision 21'],
   *check(resource, { cluster, self }) {
@@ -70,57 +67,41 @@ export const audienceUnique = defineRule({
     )
   },
   examples: {
-    valid: [
-      {
-        title: 'an audience for each',
-        kind: 'VirtualMCPServer',
-        value: own('tools'),
-        others: [oidcConfig('corporate'), checking('MCPServer', 'jira', 'jira')],
-      },
-      {
-        title: 'one audience, and two issuers',
-        kind: 'VirtualMCPServer',
-        value: own('tools'),
-        others: [
-          oidcConfig('corporate'),
-          oidcConfig('partner', 'https://login.partner.example'),
-          checking('MCPServer', 'jira', 'tools', 'partner'),
-        ],
-      },
-    ],
-    invalid: [
-      {
-        title: 'one audience of one issuer',
-        kind: 'VirtualMCPServer',
-        value: own('tools'),
-        others: [oidcConfig('corporate'), checking('MCPServer', 'jira', 'tools')],
-        findings: [
-          'spec.incomingAuth.oidcConfigRef.audience: "tools" is the audience of MCPServer "jira" too, for tokens of one issuer: a token for one opens the other; give each its own',
-        ],
-      },
-      {
-        title: 'the same by two configurations with one issuer',
-        kind: 'MCPRemoteProxy',
-        value: { spec: { oidcConfigRef: { name: 'corporate', audience: 'tools' } } },
-        others: [
-          oidcConfig('corporate'),
-          oidcConfig('again'),
-          checking('MCPServer', 'jira', 'tools', 'again'),
-        ],
-        findings: [
-          'spec.oidcConfigRef.audience: "tools" is the audience of MCPServer "jira" too, for tokens of one issuer: a token for one opens the other; give each its own',
-        ],
-      },
-      {
-        title: 'the audience of the gateway in front',
-        kind: 'MCPServer',
-        value: { spec: { oidcConfigRef: { name: 'corporate', audience: 'tools' } } },
-        others: [oidcConfig('corporate'), gateway('tools', own('tools').spec)],
-        findings: [
-          'spec.oidcConfigRef.audience: "tools" is the audience of VirtualMCPServer "tools" too, for tokens of one issuer: a token for one opens the other; give each its own',
-        ],
-      },
-    ],
+    'an audience for each': {
+      kind: 'VirtualMCPServer',
+      value: own('tools'),
+      others: [oidcConfig('corporate'), checking('MCPServer', 'jira', 'jira')],
+    },
+    'one audience, and two issuers': {
+      kind: 'VirtualMCPServer',
+      value: own('tools'),
+      others: [
+        oidcConfig('corporate'),
+        oidcConfig('partner', 'https://login.partner.example'),
+        checking('MCPServer', 'jira', 'tools', 'partner'),
+      ],
+    },
+    'one audience of one issuer': {
+      kind: 'VirtualMCPServer',
+      value: own('tools'),
+      others: [oidcConfig('corporate'), checking('MCPServer', 'jira', 'tools')],
+      findings:
+        'spec.incomingAuth.oidcConfigRef.audience: "tools" is the audience of MCPServer "jira" too, for tokens of one issuer: a token for one opens the other; give each its own',
+    },
+    'the same by two configurations with one issuer': {
+      kind: 'MCPRemoteProxy',
+      value: { spec: { oidcConfigRef: { name: 'corporate', audience: 'tools' } } },
+      others: [oidcConfig('corporate'), oidcConfig('again'), checking('MCPServer', 'jira', 'tools', 'again')],
+      findings:
+        'spec.oidcConfigRef.audience: "tools" is the audience of MCPServer "jira" too, for tokens of one issuer: a token for one opens the other; give each its own',
+    },
+    'the audience of the gateway in front': {
+      kind: 'MCPServer',
+      value: { spec: { oidcConfigRef: { name: 'corporate', audience: 'tools' } } },
+      others: [oidcConfig('corporate'), gateway('tools', own('tools').spec)],
+      findings:
+        'spec.oidcConfigRef.audience: "tools" is the audience of VirtualMCPServer "tools" too, for tokens of one issuer: a token for one opens the other; give each its own',
+    },
   },
 })
 

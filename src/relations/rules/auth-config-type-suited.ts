@@ -13,6 +13,7 @@ import {
   pathText,
   pathTo,
   relatedTo,
+  says,
 } from '../../rule/index.ts'
 import {
   MCPExternalAuthConfig,
@@ -31,6 +32,7 @@ import {
   bearerConfig,
   configsNamed,
   configsReached,
+  configWith,
   exchangeConfigIn,
   frontingsOf,
   GATEWAY,
@@ -48,6 +50,7 @@ import {
   isUnused,
   needsGateway,
   NOT_FOR_BACKENDS,
+  otherOf,
   REACHED_KINDS,
   reachersOf,
   referenceEnds,
@@ -85,15 +88,15 @@ export const authConfigTypeSuited = defineRule({
     threads: ['stacklok/toolhive#5930', 'stacklok/toolhive#5202', 'stacklok/toolhive#6242'],
   },
   sources: [
-    {
-      section: '1',
-      says: 'Every kind of workload can refer to every type of configuration (releases do not use all of them).',
-    },
-    {
-      section: '5.2',
-      says: 'tokenExchange: the token replaces the Authorization header unless externalTokenHeaderName is set.',
-    },
-    { section: '5.2', says: 'Each type is a strategy of vMCP (releases have none for two of them).' },
+    says(
+      '1',
+      'Every kind of workload can refer to every type of configuration (releases do not use all of them).',
+    ),
+    says(
+      '5.2',
+      'tokenExchange: the token replaces the Authorization header unless externalTokenHeaderName is set.',
+    ),
+    says('5.2', 'Each type is a strategy of vMCP (releases have none for two of them).'),
     'decision 9',
   ],
   check(resource, { cluster, self }) {
@@ -103,272 +106,207 @@ export const authConfigTypeSuited = defineRule({
       : unsuitedNamed(resource as Workload, self, cluster)
   },
   examples: {
-    valid: [
-      {
-        title: 'a header, which vMCP sends to this backend',
-        kind: 'MCPServer',
-        value: workload('key', 'tools'),
-        others: [headerConfig('key')],
+    'a header, which vMCP sends to this backend': {
+      kind: 'MCPServer',
+      value: workload('key', 'tools'),
+      others: [headerConfig('key')],
+    },
+    'a bearer token of a proxy': {
+      kind: 'MCPRemoteProxy',
+      value: workload('token'),
+      others: [bearerConfig('token')],
+    },
+    'a header that an inline VirtualMCPServer names for it too': {
+      kind: 'MCPServer',
+      value: workload('key', 'tools'),
+      others: [
+        headerConfig('key'),
+        gateway('tools', { outgoingAuth: inline({ example: 'key' }) }),
+        gateway('other', { outgoingAuth: inline({ jira: 'other' }) }),
+      ],
+    },
+    'an authorization server, and an MCPOIDCConfig for its tokens': {
+      kind: 'MCPServer',
+      value: {
+        spec: {
+          externalAuthConfigRef: { name: 'auth' },
+          oidcConfigRef: { name: 'auth', audience: 'tools' },
+        } as object,
       },
-      {
-        title: 'a bearer token of a proxy',
-        kind: 'MCPRemoteProxy',
-        value: workload('token'),
-        others: [bearerConfig('token')],
+      others: [serverConfig('auth', 'okta')],
+    },
+    'a header for the backends of a group': {
+      kind: 'MCPExternalAuthConfig',
+      value: injecting('X-Api-Key'),
+      others: [backend('jira', 'example'), gateway('tools')],
+    },
+    'an MCPServerEntry has no authorization server, whatever it holds': {
+      kind: 'MCPExternalAuthConfig',
+      value: injecting('X-Api-Key'),
+      others: [
+        otherOf('MCPServerEntry', 'jira', {
+          externalAuthConfigRef: { name: 'example' },
+          authServerRef: { name: 'example' },
+        }),
+      ],
+    },
+    'a header': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf(),
+      others: [backend('jira', 'key'), headerConfig('key')],
+    },
+    'a bearer token of a proxy that a VirtualMCPServer discovers': {
+      kind: 'MCPRemoteProxy',
+      value: workload('token', 'tools'),
+      others: [bearerConfig('token'), gateway('tools')],
+      findings:
+        'spec.externalAuthConfigRef.name: type bearerToken of MCPExternalAuthConfig "token" cannot be used for backends by ToolHive releases, so vMCP leaves out a backend that relies on it: VirtualMCPServer "tools"',
+    },
+    'a header of an MCPServer alone': {
+      kind: 'MCPServer',
+      value: workload('key'),
+      others: [headerConfig('key')],
+      findings:
+        'spec.externalAuthConfigRef.name: type headerInjection of MCPExternalAuthConfig "key" has no effect on an MCPServer without `groupRef`',
+    },
+    'an AWS role of an MCPServer': {
+      kind: 'MCPServer',
+      value: workload('aws', 'tools'),
+      others: [
+        configWith('aws', 'awsSts', {
+          region: 'eu-central-1',
+          fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools',
+        }),
+      ],
+      findings:
+        'spec.externalAuthConfigRef.name: type awsSts of MCPExternalAuthConfig "aws" stops the operator from reconciling an MCPServer, which has no remote URL',
+    },
+    'an upstream token of a proxy alone': {
+      kind: 'MCPRemoteProxy',
+      value: workload('inject'),
+      others: [injectConfig('inject', 'okta')],
+      findings:
+        'spec.externalAuthConfigRef.name: type upstreamInject of MCPExternalAuthConfig "inject" has no effect on an MCPRemoteProxy without `groupRef`',
+    },
+    'an authorization server whose tokens nobody checks': {
+      kind: 'MCPRemoteProxy',
+      value: workload('auth'),
+      others: [serverConfig('auth', 'okta')],
+      findings:
+        'spec.externalAuthConfigRef.name: type embeddedAuthServer of MCPExternalAuthConfig "auth" needs an `oidcConfigRef` in the MCPRemoteProxy, which checks its tokens; releases do not reconcile the workload without one',
+    },
+    'a cross-application access of a proxy alone': {
+      kind: 'MCPRemoteProxy',
+      value: workload('wiki'),
+      others: [{ kind: 'MCPExternalAuthConfig', metadata: { name: 'wiki' }, spec: { type: 'xaa', xaa: {} } }],
+      findings:
+        'spec.externalAuthConfigRef.name: type xaa of MCPExternalAuthConfig "wiki" has no effect on an MCPRemoteProxy without `groupRef`',
+    },
+    'on behalf of the user, which open-source builds do not do': {
+      kind: 'MCPServerEntry',
+      value: workload('graph', 'tools'),
+      others: [
+        { kind: 'MCPExternalAuthConfig', metadata: { name: 'graph' }, spec: { type: 'obo', obo: {} } },
+      ],
+      findings:
+        'spec.externalAuthConfigRef.name: type obo of MCPExternalAuthConfig "graph" is refused by open-source builds of the operator (EnterpriseRequired)',
+    },
+    'no authorization server, in the field of releases': {
+      kind: 'MCPServer',
+      value: { spec: { authServerRef: { kind: 'MCPExternalAuthConfig', name: 'key' } } as object },
+      others: [headerConfig('key')],
+      findings:
+        'spec.authServerRef.name: type headerInjection of MCPExternalAuthConfig "key" cannot be the authorization server of an MCPServer, which is then not reconciled',
+    },
+    'a bearer token of an entry': {
+      kind: 'MCPServerEntry',
+      value: workload('token', 'tools'),
+      others: [bearerConfig('token')],
+      findings:
+        'spec.externalAuthConfigRef.name: type bearerToken of MCPExternalAuthConfig "token" cannot be used for backends by ToolHive releases, so vMCP leaves out a backend that relies on it',
+    },
+    'a header for a workload alone': {
+      kind: 'MCPExternalAuthConfig',
+      value: injecting('X-Api-Key'),
+      others: [otherOf('MCPServer', 'jira', { externalAuthConfigRef: { name: 'example' } })],
+      findings: 'spec.type: has no effect on an MCPServer without `groupRef`: MCPServer "jira"',
+    },
+    'no authorization server': {
+      kind: 'MCPExternalAuthConfig',
+      value: injecting('X-Api-Key'),
+      others: [otherOf('MCPRemoteProxy', 'wiki', { authServerRef: { name: 'example' } })],
+      findings:
+        'spec.type: cannot be the authorization server of an MCPRemoteProxy, which is then not reconciled: MCPRemoteProxy "wiki"',
+    },
+    'a bearer token for backends': {
+      kind: 'MCPExternalAuthConfig',
+      value: {
+        spec: { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'jira', key: 'token' } } },
       },
+      others: [gateway('tools', { outgoingAuth: inline({ jira: 'example' }) })],
+      findings:
+        'spec.type: ToolHive releases cannot use this type for backends of VirtualMCPServer "tools": they leave out the backend, or refuse a VirtualMCPServer that names this configuration',
+    },
+    'a token exchange with another header': [
       {
-        title: 'a header that an inline VirtualMCPServer names for it too',
-        kind: 'MCPServer',
-        value: workload('key', 'tools'),
-        others: [
-          headerConfig('key'),
-          gateway('tools', { outgoingAuth: inline({ example: 'key' }) }),
-          gateway('other', { outgoingAuth: inline({ jira: 'other' }) }),
-        ],
-      },
-      {
-        title: 'an authorization server, and an MCPOIDCConfig for its tokens',
-        kind: 'MCPServer',
-        value: {
-          spec: {
-            externalAuthConfigRef: { name: 'auth' },
-            oidcConfigRef: { name: 'auth', audience: 'tools' },
-          } as object,
-        },
-        others: [serverConfig('auth', 'okta')],
-      },
-      {
-        title: 'a header for the backends of a group',
-        kind: 'MCPExternalAuthConfig',
-        value: injecting('X-Api-Key'),
-        others: [backend('jira', 'example'), gateway('tools')],
-      },
-      {
-        title: 'an MCPServerEntry has no authorization server, whatever it holds',
-        kind: 'MCPExternalAuthConfig',
-        value: injecting('X-Api-Key'),
-        others: [
-          {
-            kind: 'MCPServerEntry',
-            metadata: { name: 'jira' },
-            spec: { externalAuthConfigRef: { name: 'example' }, authServerRef: { name: 'example' } },
-          },
-        ],
-      },
-      {
-        title: 'a header',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf(),
-        others: [backend('jira', 'key'), headerConfig('key')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'a header that no VirtualMCPServer sends',
-        kind: 'MCPServer',
-        value: workload('key', 'tools'),
-        others: [headerConfig('key'), gateway('tools', { outgoingAuth: inline({ example: 'other' }) })],
-        findings: [
-          'spec.externalAuthConfigRef.name: type headerInjection of MCPExternalAuthConfig "key" has no effect on an MCPServer for which each VirtualMCPServer (source inline) lists another configuration',
-        ],
-      },
-      {
-        title: 'a bearer token of a proxy that a VirtualMCPServer discovers',
-        kind: 'MCPRemoteProxy',
-        value: workload('token', 'tools'),
-        others: [bearerConfig('token'), gateway('tools')],
-        findings: [
-          'spec.externalAuthConfigRef.name: type bearerToken of MCPExternalAuthConfig "token" cannot be used for backends by ToolHive releases, so vMCP leaves out a backend that relies on it: VirtualMCPServer "tools"',
-        ],
-      },
-      {
-        title: 'a token exchange with another header',
         kind: 'MCPServer',
         value: workload('jira', 'tools'),
         others: [exchangeConfigIn('jira', 'X-Token'), gateway('tools')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: type tokenExchange of MCPExternalAuthConfig "jira" sets an `externalTokenHeaderName` that ToolHive releases ignore for backends: VirtualMCPServer "tools"',
-        ],
       },
       {
-        title: 'a header of an MCPServer alone',
-        kind: 'MCPServer',
-        value: workload('key'),
-        others: [headerConfig('key')],
-        findings: [
-          'spec.externalAuthConfigRef.name: type headerInjection of MCPExternalAuthConfig "key" has no effect on an MCPServer without `groupRef`',
-        ],
-      },
-      {
-        title: 'an AWS role of an MCPServer',
-        kind: 'MCPServer',
-        value: workload('aws', 'tools'),
-        others: [
-          {
-            kind: 'MCPExternalAuthConfig',
-            metadata: { name: 'aws' },
-            spec: {
-              type: 'awsSts',
-              awsSts: { region: 'eu-central-1', fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools' },
-            },
-          },
-        ],
-        findings: [
-          'spec.externalAuthConfigRef.name: type awsSts of MCPExternalAuthConfig "aws" stops the operator from reconciling an MCPServer, which has no remote URL',
-        ],
-      },
-      {
-        title: 'an upstream token of a proxy alone',
-        kind: 'MCPRemoteProxy',
-        value: workload('inject'),
-        others: [injectConfig('inject', 'okta')],
-        findings: [
-          'spec.externalAuthConfigRef.name: type upstreamInject of MCPExternalAuthConfig "inject" has no effect on an MCPRemoteProxy without `groupRef`',
-        ],
-      },
-      {
-        title: 'an authorization server whose tokens nobody checks',
-        kind: 'MCPRemoteProxy',
-        value: workload('auth'),
-        others: [serverConfig('auth', 'okta')],
-        findings: [
-          'spec.externalAuthConfigRef.name: type embeddedAuthServer of MCPExternalAuthConfig "auth" needs an `oidcConfigRef` in the MCPRemoteProxy, which checks its tokens; releases do not reconcile the workload without one',
-        ],
-      },
-      {
-        title: 'a cross-application access of a proxy alone',
-        kind: 'MCPRemoteProxy',
-        value: workload('wiki'),
-        others: [
-          { kind: 'MCPExternalAuthConfig', metadata: { name: 'wiki' }, spec: { type: 'xaa', xaa: {} } },
-        ],
-        findings: [
-          'spec.externalAuthConfigRef.name: type xaa of MCPExternalAuthConfig "wiki" has no effect on an MCPRemoteProxy without `groupRef`',
-        ],
-      },
-      {
-        title: 'on behalf of the user, which open-source builds do not do',
-        kind: 'MCPServerEntry',
-        value: workload('graph', 'tools'),
-        others: [
-          { kind: 'MCPExternalAuthConfig', metadata: { name: 'graph' }, spec: { type: 'obo', obo: {} } },
-        ],
-        findings: [
-          'spec.externalAuthConfigRef.name: type obo of MCPExternalAuthConfig "graph" is refused by open-source builds of the operator (EnterpriseRequired)',
-        ],
-      },
-      {
-        title: 'no authorization server, in the field of releases',
-        kind: 'MCPServer',
-        value: { spec: { authServerRef: { kind: 'MCPExternalAuthConfig', name: 'key' } } as object },
-        others: [headerConfig('key')],
-        findings: [
-          'spec.authServerRef.name: type headerInjection of MCPExternalAuthConfig "key" cannot be the authorization server of an MCPServer, which is then not reconciled',
-        ],
-      },
-      {
-        title: 'a bearer token of an entry',
-        kind: 'MCPServerEntry',
-        value: workload('token', 'tools'),
-        others: [bearerConfig('token')],
-        findings: [
-          'spec.externalAuthConfigRef.name: type bearerToken of MCPExternalAuthConfig "token" cannot be used for backends by ToolHive releases, so vMCP leaves out a backend that relies on it',
-        ],
-      },
-      {
-        title: 'a header for a workload alone',
-        kind: 'MCPExternalAuthConfig',
-        value: injecting('X-Api-Key'),
-        others: [
-          {
-            kind: 'MCPServer',
-            metadata: { name: 'jira' },
-            spec: { externalAuthConfigRef: { name: 'example' } },
-          },
-        ],
-        findings: ['spec.type: has no effect on an MCPServer without `groupRef`: MCPServer "jira"'],
-      },
-      {
-        title: 'no authorization server',
-        kind: 'MCPExternalAuthConfig',
-        value: injecting('X-Api-Key'),
-        others: [
-          {
-            kind: 'MCPRemoteProxy',
-            metadata: { name: 'wiki' },
-            spec: { authServerRef: { name: 'example' } },
-          },
-        ],
-        findings: [
-          'spec.type: cannot be the authorization server of an MCPRemoteProxy, which is then not reconciled: MCPRemoteProxy "wiki"',
-        ],
-      },
-      {
-        title: 'a bearer token for backends',
-        kind: 'MCPExternalAuthConfig',
-        value: {
-          spec: { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'jira', key: 'token' } } },
-        },
-        others: [gateway('tools', { outgoingAuth: inline({ jira: 'example' }) })],
-        findings: [
-          'spec.type: ToolHive releases cannot use this type for backends of VirtualMCPServer "tools": they leave out the backend, or refuse a VirtualMCPServer that names this configuration',
-        ],
-      },
-      {
-        title: 'a token exchange with another header',
         kind: 'MCPExternalAuthConfig',
         value: exchanging({ externalTokenHeaderName: 'X-Token' }),
         others: [backend('jira', 'example'), gateway('tools')],
-        findings: [
+        findings:
           'spec.tokenExchange.externalTokenHeaderName: ToolHive releases ignore this header for backends of VirtualMCPServer "tools" and use Authorization',
-        ],
       },
       {
-        title: 'a header that no VirtualMCPServer sends',
-        kind: 'MCPExternalAuthConfig',
-        value: injecting('X-Api-Key'),
-        others: [backend('jira', 'example'), gateway('tools', { outgoingAuth: inline({ jira: 'key' }) })],
-        findings: [
-          'spec.type: has no effect on an MCPServer for which each VirtualMCPServer (source inline) lists another configuration: MCPServer "jira"',
-        ],
-      },
-      {
-        title: 'a token exchange with another header',
         kind: 'VirtualMCPServer',
         value: gatewayOf(),
         others: [backend('jira', 'jira'), exchangeConfigIn('jira', 'X-Token')],
-        findings: [
+        findings:
           'spec.outgoingAuth: ToolHive releases ignore externalTokenHeaderName of MCPExternalAuthConfig "jira" and use Authorization',
-        ],
-      },
-      {
-        title: 'a bearer token, discovered',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf(),
-        others: [backend('jira', 'token'), bearerConfig('token')],
-        findings: [
-          'spec.outgoingAuth: MCPExternalAuthConfig "token" is of type bearerToken, which ToolHive releases cannot use for backends: they leave out MCPServer "jira"',
-        ],
-      },
-      {
-        title: 'an authorization server, inline',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ outgoingAuth: inline({ jira: 'auth' }) }),
-        others: [backend('jira'), serverConfig('auth', 'okta')],
-        findings: [
-          'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: MCPExternalAuthConfig "auth" is of type embeddedAuthServer, which ToolHive releases cannot use for backends: they refuse this VirtualMCPServer',
-        ],
-      },
-      {
-        title: 'a bearer token as a default that source discovered does not read',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ outgoingAuth: { ...inline({}, 'token'), source: 'discovered' } }),
-        others: [backend('jira', 'key'), headerConfig('key'), bearerConfig('token')],
-        findings: [
-          'spec.outgoingAuth.default.externalAuthConfigRef.name: MCPExternalAuthConfig "token" is of type bearerToken, which ToolHive releases cannot use for backends: they refuse this VirtualMCPServer',
-        ],
       },
     ],
+    'a header that no VirtualMCPServer sends': [
+      {
+        kind: 'MCPServer',
+        value: workload('key', 'tools'),
+        others: [headerConfig('key'), gateway('tools', { outgoingAuth: inline({ example: 'other' }) })],
+        findings:
+          'spec.externalAuthConfigRef.name: type headerInjection of MCPExternalAuthConfig "key" has no effect on an MCPServer for which each VirtualMCPServer (source inline) lists another configuration',
+      },
+      {
+        kind: 'MCPExternalAuthConfig',
+        value: injecting('X-Api-Key'),
+        others: [backend('jira', 'example'), gateway('tools', { outgoingAuth: inline({ jira: 'key' }) })],
+        findings:
+          'spec.type: has no effect on an MCPServer for which each VirtualMCPServer (source inline) lists another configuration: MCPServer "jira"',
+      },
+    ],
+    'a bearer token, discovered': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf(),
+      others: [backend('jira', 'token'), bearerConfig('token')],
+      findings:
+        'spec.outgoingAuth: MCPExternalAuthConfig "token" is of type bearerToken, which ToolHive releases cannot use for backends: they leave out MCPServer "jira"',
+    },
+    'an authorization server, inline': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ outgoingAuth: inline({ jira: 'auth' }) }),
+      others: [backend('jira'), serverConfig('auth', 'okta')],
+      findings:
+        'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: MCPExternalAuthConfig "auth" is of type embeddedAuthServer, which ToolHive releases cannot use for backends: they refuse this VirtualMCPServer',
+    },
+    'a bearer token as a default that source discovered does not read': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ outgoingAuth: { ...inline({}, 'token'), source: 'discovered' } }),
+      others: [backend('jira', 'key'), headerConfig('key'), bearerConfig('token')],
+      findings:
+        'spec.outgoingAuth.default.externalAuthConfigRef.name: MCPExternalAuthConfig "token" is of type bearerToken, which ToolHive releases cannot use for backends: they refuse this VirtualMCPServer',
+    },
   },
 })
 

@@ -7,6 +7,7 @@ import {
   namesText,
   pathTo,
   relatedTo,
+  says,
 } from '../../rule/index.ts'
 import { type Server, storageType } from '../../kinds/embedded-auth-server/effective.ts'
 import { redis, without } from '../../kinds/embedded-auth-server/examples.ts'
@@ -17,6 +18,7 @@ import {
   type Gateway,
   heldServersOf,
   issuingBeside,
+  otherOf,
   serverConfig,
   serverEnd,
   serving,
@@ -30,15 +32,12 @@ const OWN_KEYS =
   'each replica makes keys of its own, and refuses the tokens of the other replicas; set `signingKeySecretRefs` and `hmacSecretRefs`, or use 1 replica'
 
 const SERVER = { spec: { type: 'embeddedAuthServer' as const, embeddedAuthServer: embedded } }
-const proxyWith = (replicas: number) => ({
-  kind: 'MCPRemoteProxy',
-  metadata: { name: 'wiki' },
-  spec: {
+const proxyWith = (replicas: number) =>
+  otherOf('MCPRemoteProxy', 'wiki', {
     ...serving({}).spec,
     authServerRef: { kind: 'MCPExternalAuthConfig', name: 'example' },
     replicas,
-  },
-})
+  })
 
 const stored = { ...embedded, storage: { type: 'redis' as const, redis } }
 
@@ -69,14 +68,10 @@ export const authServerStorageShared = defineRule({
       'logins and refreshes fail by turns with "invalid_grant" or an unknown client, or requests with 401, depending on the replica',
     reportedBy: 'nobody',
     consequence: 'degrades',
-    threads: [],
   },
   sources: [
-    {
-      section: '5.3',
-      says: 'Upstream tokens in memory are lost at a restart; for production use redis with Sentinel.',
-    },
-    { section: '5.3', says: 'Keys that are not given are generated at startup.' },
+    says('5.3', 'Upstream tokens in memory are lost at a restart; for production use redis with Sentinel.'),
+    says('5.3', 'Keys that are not given are generated at startup.'),
     'decision 21',
   ],
   *check(resource, { cluster, self }) {
@@ -111,58 +106,43 @@ export const authServerStorageShared = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'Redis, and keys in Secrets',
-        kind: 'VirtualMCPServer',
-        value: server({ replicas: 3, authServerConfig: stored }),
-      },
-      {
-        title: 'one replica',
-        kind: 'VirtualMCPServer',
-        value: server({ replicas: 1, authServerConfig: embedded }),
-      },
-      { title: 'tokens of another issuer', kind: 'VirtualMCPServer', value: server({ replicas: 3 }) },
-      {
-        title: 'one replica of a workload',
-        kind: 'MCPServer',
-        value: { spec: { ...serving({}).spec, replicas: 1 } },
-        others: [serverConfig('auth', 'okta')],
-      },
-      {
-        title: 'one replica of each workload that names the server',
-        kind: 'MCPExternalAuthConfig',
-        value: SERVER,
-        others: [proxyWith(1)],
-      },
-    ],
-    invalid: [
-      {
-        title: 'memory, by default',
-        kind: 'VirtualMCPServer',
-        value: server({ replicas: 2, authServerConfig: embedded }),
-        findings: [`spec.replicas: ${SPLIT}`],
-      },
-      {
-        title: 'Redis, and a signing key of each replica',
-        kind: 'VirtualMCPServer',
-        value: server({ replicas: 2, authServerConfig: without(stored, 'signingKeySecretRefs') }),
-        findings: [`spec.replicas: ${OWN_KEYS}`],
-      },
-      {
-        title: 'the server that a workload names',
-        kind: 'MCPRemoteProxy',
-        value: { spec: { ...serving({}).spec, replicas: 2 } },
-        others: [serverConfig('auth', 'okta')],
-        findings: [`spec.replicas: ${SPLIT}`],
-      },
-      {
-        title: 'several replicas of a workload that names the server',
-        kind: 'MCPExternalAuthConfig',
-        value: SERVER,
-        others: [proxyWith(2)],
-        findings: [`spec.embeddedAuthServer: ${SPLIT}: MCPRemoteProxy "wiki"`],
-      },
-    ],
+    'Redis, and keys in Secrets': {
+      kind: 'VirtualMCPServer',
+      value: server({ replicas: 3, authServerConfig: stored }),
+    },
+    'one replica': { kind: 'VirtualMCPServer', value: server({ replicas: 1, authServerConfig: embedded }) },
+    'tokens of another issuer': { kind: 'VirtualMCPServer', value: server({ replicas: 3 }) },
+    'one replica of a workload': {
+      kind: 'MCPServer',
+      value: { spec: { ...serving({}).spec, replicas: 1 } },
+      others: [serverConfig('auth', 'okta')],
+    },
+    'one replica of each workload that names the server': {
+      kind: 'MCPExternalAuthConfig',
+      value: SERVER,
+      others: [proxyWith(1)],
+    },
+    'memory, by default': {
+      kind: 'VirtualMCPServer',
+      value: server({ replicas: 2, authServerConfig: embedded }),
+      findings: `spec.replicas: ${SPLIT}`,
+    },
+    'Redis, and a signing key of each replica': {
+      kind: 'VirtualMCPServer',
+      value: server({ replicas: 2, authServerConfig: without(stored, 'signingKeySecretRefs') }),
+      findings: `spec.replicas: ${OWN_KEYS}`,
+    },
+    'the server that a workload names': {
+      kind: 'MCPRemoteProxy',
+      value: { spec: { ...serving({}).spec, replicas: 2 } },
+      others: [serverConfig('auth', 'okta')],
+      findings: `spec.replicas: ${SPLIT}`,
+    },
+    'several replicas of a workload that names the server': {
+      kind: 'MCPExternalAuthConfig',
+      value: SERVER,
+      others: [proxyWith(2)],
+      findings: `spec.embeddedAuthServer: ${SPLIT}: MCPRemoteProxy "wiki"`,
+    },
   },
 })

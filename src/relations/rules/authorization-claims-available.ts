@@ -16,19 +16,23 @@ import {
   chosenProvider,
   claimsText,
   configsOf,
+  configWith,
   deniedBy,
   foreignClaims,
   GATEWAY,
   type Gateway,
   gatewayOf,
-  GROUPS_POLICY,
+  githubServer,
+  googleServer,
   grouplessProvider,
+  GROUPS_POLICY,
   havingOnly,
   lackingGroups,
   opaqueIssuer,
   OWN_CLAIMS,
   PERMIT,
   policiesConfig,
+  policiesInline,
   policyListOf,
   providerOfClaims,
   serving,
@@ -36,16 +40,6 @@ import {
   type Workload,
 } from '../index.ts'
 
-const GOOGLE = {
-  ...authServer(),
-  upstreamProviders: [
-    {
-      name: 'google',
-      type: 'oidc' as const,
-      oidcConfig: { issuerUrl: 'https://accounts.google.com', clientId: 'vmcp' },
-    },
-  ],
-}
 const ofUpstream = (issuerUrl: string, scopes?: string[]) => ({
   ...authServer(),
   upstreamProviders: [
@@ -192,279 +186,200 @@ export const authorizationClaimsAvailable = defineRule({
       )
   },
   examples: {
-    valid: [
-      {
-        title: 'claims of a provider that issues JWTs',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          authServerConfig: authServer('okta'),
-          incomingAuth: withPolicies({ policies: [GROUPS_POLICY] }),
+    'claims of a provider that issues JWTs': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({
+        authServerConfig: authServer('okta'),
+        incomingAuth: withPolicies({ policies: [GROUPS_POLICY] }),
+      }),
+    },
+    'the email address of a user of Google': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({
+        authServerConfig: googleServer(),
+        incomingAuth: withPolicies({
+          policies: [EMAIL_POLICY],
         }),
-      },
-      {
-        title: 'the email address of a user of Google',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          authServerConfig: GOOGLE,
-          incomingAuth: withPolicies({
-            policies: [EMAIL_POLICY],
-          }),
-        }),
-      },
-      {
-        title: 'the groups of users, and a policy for the job that has none',
-        kind: 'VirtualMCPServer',
-        value: withJobs(GROUPS_POLICY, OF_THE_JOB),
-      },
-      {
-        title: 'users by email address or the job by its subject',
-        kind: 'VirtualMCPServer',
-        value: withJobs(
-          'permit(principal, action, resource) when { principal.claim_sub == "https://ci.example.com#job" || principal.claim_email == "ann@example.com" };',
-        ),
-      },
-      {
-        title: 'no embedded server: policies see the token of the caller',
-        kind: 'MCPServer',
-        value: {
-          spec: {
-            oidcConfigRef: { name: 'corporate', audience: 'tools' },
-            authzConfig: { type: 'inline', inline: { policies: [GROUPS_POLICY] } },
-          },
+      }),
+    },
+    'the groups of users, and a policy for the job that has none': {
+      kind: 'VirtualMCPServer',
+      value: withJobs(GROUPS_POLICY, OF_THE_JOB),
+    },
+    'users by email address or the job by its subject': {
+      kind: 'VirtualMCPServer',
+      value: withJobs(
+        'permit(principal, action, resource) when { principal.claim_sub == "https://ci.example.com#job" || principal.claim_email == "ann@example.com" };',
+      ),
+    },
+    'no embedded server: policies see the token of the caller': {
+      kind: 'MCPServer',
+      value: {
+        spec: {
+          oidcConfigRef: { name: 'corporate', audience: 'tools' },
+          authzConfig: policiesInline(GROUPS_POLICY),
         },
       },
-      {
-        title: 'no login, and policies that need none',
-        kind: 'MCPServer',
-        value: {
-          spec: { authzConfig: { type: 'inline', inline: { policies: [PERMIT, GROUPS_POLICY] } } },
+    },
+    'no login, and policies that need none': {
+      kind: 'MCPServer',
+      value: {
+        spec: { authzConfig: policiesInline(PERMIT, GROUPS_POLICY) },
+      },
+    },
+    'groups of an authorization server of Okta': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({
+        authServerConfig: ofUpstream('https://example.okta.com/oauth2/default'),
+        incomingAuth: withPolicies({ policies: [GROUPS_POLICY] }),
+      }),
+    },
+    'groups of Entra with a scope of an app': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({
+        authServerConfig: ofUpstream('https://login.microsoftonline.com/6a0c5b1e/v2.0', [
+          'openid',
+          'api://2d4d11a2/access',
+        ]),
+        incomingAuth: withPolicies({ policies: [GROUPS_POLICY] }),
+      }),
+    },
+    'no policies of its own': { kind: 'MCPRemoteProxy', value: serving({}) },
+    'groups that the org server of Okta does not give, in an MCPAuthzConfig': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({
+        authServerConfig: ofUpstream('https://example.okta.com'),
+        incomingAuth: { type: 'oidc', oidcConfigRef: CHECKED, authzConfigRef: { name: 'staff' } },
+      }),
+      others: [policiesConfig([GROUPS_POLICY])],
+      findings:
+        'spec.incomingAuth.authzConfigRef.name: the policies need the claim "groups", which tokens of Okta\'s org server lack: every request is denied; use an issuer such as https://…/oauth2/default',
+    },
+    'groups of Google': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({
+        authServerConfig: googleServer(),
+        incomingAuth: withPolicies({ policies: [GROUPS_POLICY] }),
+      }),
+      findings:
+        'spec.incomingAuth.authzConfig.inline.policies: the policies name the claim "groups", and access tokens of Google are opaque: policies see sub, name and email only',
+    },
+    'groups of a delegated client': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({
+        authServerConfig: { ...authServer('okta'), delegateClients: DELEGATES },
+        incomingAuth: withPolicies({
+          policies: ['permit(principal in THVGroup::"staff", action, resource);'],
+        }),
+      }),
+      findings:
+        'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "groups", which clients without a login lack, so these clients are denied; permit them without it (up to 0.46 they are always denied)',
+    },
+    'the email address of a job': {
+      kind: 'VirtualMCPServer',
+      value: withJobs(EMAIL_POLICY),
+      findings:
+        'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "email", which tokens for assertions (RFC 7523) lack, so their clients are denied; permit them without it (up to 0.46 they are always denied)',
+    },
+    'a policy for the job, beside one for everything that fails where there is no email address': {
+      kind: 'VirtualMCPServer',
+      value: withJobs(EMAIL_POLICY, OF_THE_JOB),
+      findings:
+        'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "email", which tokens for assertions (RFC 7523) lack, so their clients are denied; permit them without it (up to 0.46 they are always denied)',
+    },
+    'everybody without a verified address is forbidden everything': {
+      kind: 'VirtualMCPServer',
+      value: withJobs(
+        PERMIT,
+        'forbid(principal, action, resource) unless { principal has claim_email && principal.claim_email like "*@example.com" };',
+      ),
+      findings:
+        'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "email", which tokens for assertions (RFC 7523) lack, so their clients are denied; permit them without it (up to 0.46 they are always denied)',
+    },
+    'groups where all callers come with assertions': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({
+        authServerConfig: { issuer: 'https://auth.example.com', trustedIssuers: ASSERTIONS },
+        incomingAuth: withPolicies({ policies: [GROUPS_POLICY] }),
+      }),
+      findings:
+        'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "groups", which clients without a login lack, so these clients are denied; permit them without it (up to 0.46 they are always denied)',
+    },
+    'groups of GitHub, in a workload': {
+      kind: 'MCPServer',
+      value: {
+        spec: {
+          ...serving({}).spec,
+          authzConfig: policiesInline(GROUPS_POLICY),
         },
       },
-      {
-        title: 'groups of an authorization server of Okta',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          authServerConfig: ofUpstream('https://example.okta.com/oauth2/default'),
-          incomingAuth: withPolicies({ policies: [GROUPS_POLICY] }),
-        }),
-      },
-      {
-        title: 'groups of Entra with a scope of an app',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          authServerConfig: ofUpstream('https://login.microsoftonline.com/6a0c5b1e/v2.0', [
-            'openid',
-            'api://2d4d11a2/access',
-          ]),
-          incomingAuth: withPolicies({ policies: [GROUPS_POLICY] }),
-        }),
-      },
-      {
-        title: 'no policies of its own',
-        kind: 'MCPRemoteProxy',
-        value: serving({}),
-      },
-    ],
-    invalid: [
-      {
-        title: 'groups that the org server of Okta does not give, in an MCPAuthzConfig',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          authServerConfig: ofUpstream('https://example.okta.com'),
-          incomingAuth: { type: 'oidc', oidcConfigRef: CHECKED, authzConfigRef: { name: 'staff' } },
-        }),
-        others: [policiesConfig([GROUPS_POLICY])],
-        findings: [
-          'spec.incomingAuth.authzConfigRef.name: the policies need the claim "groups", which tokens of Okta\'s org server lack: every request is denied; use an issuer such as https://…/oauth2/default',
-        ],
-      },
-      {
-        title: 'groups of Google',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          authServerConfig: GOOGLE,
-          incomingAuth: withPolicies({ policies: [GROUPS_POLICY] }),
-        }),
-        findings: [
-          'spec.incomingAuth.authzConfig.inline.policies: the policies name the claim "groups", and access tokens of Google are opaque: policies see sub, name and email only',
-        ],
-      },
-      {
-        title: 'groups of a delegated client',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          authServerConfig: { ...authServer('okta'), delegateClients: DELEGATES },
-          incomingAuth: withPolicies({
-            policies: ['permit(principal in THVGroup::"staff", action, resource);'],
-          }),
-        }),
-        findings: [
-          'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "groups", which clients without a login lack, so these clients are denied; permit them without it (up to 0.46 they are always denied)',
-        ],
-      },
-      {
-        title: 'the email address of a job',
-        kind: 'VirtualMCPServer',
-        value: withJobs(EMAIL_POLICY),
-        findings: [
-          'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "email", which tokens for assertions (RFC 7523) lack, so their clients are denied; permit them without it (up to 0.46 they are always denied)',
-        ],
-      },
-      {
-        title: 'a policy for the job, beside one for everything that fails where there is no email address',
-        kind: 'VirtualMCPServer',
-        value: withJobs(EMAIL_POLICY, OF_THE_JOB),
-        findings: [
-          'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "email", which tokens for assertions (RFC 7523) lack, so their clients are denied; permit them without it (up to 0.46 they are always denied)',
-        ],
-      },
-      {
-        title: 'everybody without a verified address is forbidden everything',
-        kind: 'VirtualMCPServer',
-        value: withJobs(
-          PERMIT,
-          'forbid(principal, action, resource) unless { principal has claim_email && principal.claim_email like "*@example.com" };',
-        ),
-        findings: [
-          'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "email", which tokens for assertions (RFC 7523) lack, so their clients are denied; permit them without it (up to 0.46 they are always denied)',
-        ],
-      },
-      {
-        title: 'groups where all callers come with assertions',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          authServerConfig: { issuer: 'https://auth.example.com', trustedIssuers: ASSERTIONS },
-          incomingAuth: withPolicies({ policies: [GROUPS_POLICY] }),
-        }),
-        findings: [
-          'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "groups", which clients without a login lack, so these clients are denied; permit them without it (up to 0.46 they are always denied)',
-        ],
-      },
-      {
-        title: 'groups of GitHub, in a workload',
-        kind: 'MCPServer',
-        value: {
-          spec: {
-            ...serving({}).spec,
-            authzConfig: { type: 'inline', inline: { policies: [GROUPS_POLICY] } },
-          },
+      others: [configWith('auth', 'embeddedAuthServer', githubServer())],
+      findings:
+        'spec.authzConfig.inline.policies: the policies name the claim "groups", and access tokens of GitHub are opaque: policies see sub, name and email only',
+    },
+    'a claim in brackets, in a proxy': {
+      kind: 'MCPRemoteProxy',
+      value: {
+        spec: {
+          ...serving({}).spec,
+          authzConfig: policiesInline(
+            'permit(principal, action, resource) when { principal["claim_https://example.com/team"] == "a" };',
+          ),
         },
-        others: [
-          {
-            kind: 'MCPExternalAuthConfig',
-            metadata: { name: 'auth' },
-            spec: {
-              type: 'embeddedAuthServer',
-              embeddedAuthServer: {
-                ...authServer(),
-                upstreamProviders: [
-                  {
-                    name: 'github',
-                    type: 'oauth2',
-                    oauth2Config: {
-                      authorizationEndpoint: 'https://github.com/login/oauth/authorize',
-                      tokenEndpoint: 'https://github.com/login/oauth/access_token',
-                      clientId: 'vmcp',
-                      userInfo: { endpointUrl: 'https://api.github.com/user' },
-                    },
-                  },
-                ],
-              },
-            },
-          },
-        ],
-        findings: [
-          'spec.authzConfig.inline.policies: the policies name the claim "groups", and access tokens of GitHub are opaque: policies see sub, name and email only',
-        ],
       },
-      {
-        title: 'a claim in brackets, in a proxy',
-        kind: 'MCPRemoteProxy',
-        value: {
-          spec: {
-            ...serving({}).spec,
-            authzConfig: {
-              type: 'inline',
-              inline: {
-                policies: [
-                  'permit(principal, action, resource) when { principal["claim_https://example.com/team"] == "a" };',
-                ],
-              },
-            },
-          },
+      others: [configWith('auth', 'embeddedAuthServer', googleServer())],
+      findings:
+        'spec.authzConfig.inline.policies: the policies name the claim "https://example.com/team", and access tokens of Google are opaque: policies see sub, name and email only',
+    },
+    "groups of Okta's org server": {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({
+        authServerConfig: ofUpstream('https://example.okta.com'),
+        incomingAuth: withPolicies({
+          policies: ['permit(principal in THVGroup::"staff", action, resource);'],
+        }),
+      }),
+      findings:
+        'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "groups", which tokens of Okta\'s org server lack: every request is denied; use an issuer such as https://…/oauth2/default',
+    },
+    'roles of Entra, beside a policy that needs none': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({
+        authServerConfig: ofUpstream('https://login.microsoftonline.com/6a0c5b1e/v2.0', [
+          'openid',
+          'profile',
+        ]),
+        incomingAuth: withPolicies({
+          policies: [
+            'permit(principal, action == Action::"call_tool", resource == Tool::"weather");',
+            'permit(principal, action, resource) when { principal has claim_roles && principal.claim_roles.contains("admin") };',
+          ],
+        }),
+      }),
+      findings:
+        'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "roles", which Entra\'s tokens for Microsoft Graph lack: policies that need it never hold; request a scope such as api://<client id>/access',
+    },
+    'groups without a login': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({
+        incomingAuth: {
+          type: 'anonymous',
+          authzConfig: policiesInline(GROUPS_POLICY),
         },
-        others: [
-          {
-            kind: 'MCPExternalAuthConfig',
-            metadata: { name: 'auth' },
-            spec: { type: 'embeddedAuthServer', embeddedAuthServer: GOOGLE },
-          },
-        ],
-        findings: [
-          'spec.authzConfig.inline.policies: the policies name the claim "https://example.com/team", and access tokens of Google are opaque: policies see sub, name and email only',
-        ],
-      },
-      {
-        title: "groups of Okta's org server",
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          authServerConfig: ofUpstream('https://example.okta.com'),
-          incomingAuth: withPolicies({
-            policies: ['permit(principal in THVGroup::"staff", action, resource);'],
-          }),
-        }),
-        findings: [
-          'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "groups", which tokens of Okta\'s org server lack: every request is denied; use an issuer such as https://…/oauth2/default',
-        ],
-      },
-      {
-        title: 'roles of Entra, beside a policy that needs none',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          authServerConfig: ofUpstream('https://login.microsoftonline.com/6a0c5b1e/v2.0', [
-            'openid',
-            'profile',
-          ]),
-          incomingAuth: withPolicies({
-            policies: [
-              'permit(principal, action == Action::"call_tool", resource == Tool::"weather");',
-              'permit(principal, action, resource) when { principal has claim_roles && principal.claim_roles.contains("admin") };',
-            ],
-          }),
-        }),
-        findings: [
-          'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "roles", which Entra\'s tokens for Microsoft Graph lack: policies that need it never hold; request a scope such as api://<client id>/access',
-        ],
-      },
-      {
-        title: 'groups without a login',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          incomingAuth: {
-            type: 'anonymous',
-            authzConfig: { type: 'inline', inline: { policies: [GROUPS_POLICY] } },
-          },
-        }),
-        findings: [
-          'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "groups", and without OIDC every caller is Client::"anonymous": every request is denied',
-        ],
-      },
-      {
-        title: 'groups without a login, in a workload',
-        kind: 'MCPServer',
-        value: {
-          spec: {
-            authzConfig: {
-              type: 'inline',
-              inline: { policies: ['permit(principal in THVGroup::"staff", action, resource);'] },
-            },
-          },
+      }),
+      findings:
+        'spec.incomingAuth.authzConfig.inline.policies: the policies need the claim "groups", and without OIDC every caller is Client::"anonymous": every request is denied',
+    },
+    'groups without a login, in a workload': {
+      kind: 'MCPServer',
+      value: {
+        spec: {
+          authzConfig: policiesInline('permit(principal in THVGroup::"staff", action, resource);'),
         },
-        findings: [
-          'spec.authzConfig.inline.policies: the policies need the claim "groups", and without OIDC no caller has a token: every request is denied',
-        ],
       },
-    ],
+      findings:
+        'spec.authzConfig.inline.policies: the policies need the claim "groups", and without OIDC no caller has a token: every request is denied',
+    },
   },
 })
 

@@ -38,7 +38,6 @@ export const authorizationConfigMapAccepted = defineRule({
       "`invalid authz config from ConfigMap …`: `version is required`, `type is required`, `unsupported configuration type`, `missing 'cedar' field`, `at least one policy is required`",
     reportedBy: 'operator',
     consequence: 'does not start',
-    threads: [],
   },
   sources: ['decision 3', 'decision 22'],
   *check(authzConfig, context) {
@@ -61,68 +60,51 @@ export const authorizationConfigMapAccepted = defineRule({
     )
   },
   examples: {
-    valid: [
-      { title: 'policies', value: NAMED, others: [configMap(WHOLE)] },
-      {
-        title: 'a server of policies, at a workload',
-        kind: 'MCPServer',
-        value: NAMED,
-        others: [
-          configMap({ version: '1.0', type: 'httpv1', pdp: { http: { url: 'http://localhost:9000' } } }),
-        ],
-      },
-    ],
-    invalid: [
-      {
-        title: 'no version',
-        value: NAMED,
-        others: [configMap({ type: 'cedarv1', cedar: { policies: [PERMIT] } })],
-        findings: [
-          'configMap: authz.json of the ConfigMap "policies" is refused, so the server does not start: has no version; write "version": "1.0"',
-        ],
-      },
-      {
-        title: 'a list of policies alone',
-        value: NAMED,
-        others: [configMap({ version: '1.0', type: 'cedarv1', policies: [PERMIT] })],
-        findings: [
-          'configMap: authz.json of the ConfigMap "policies" is refused, so the server does not start: has no cedar; write the policies as "cedar": {"policies": […]}',
-        ],
-      },
-      {
-        title: 'the type of a VirtualMCPServer',
-        value: NAMED,
-        others: [configMap({ ...WHOLE, type: 'cedar' })],
-        findings: [
-          'configMap: authz.json of the ConfigMap "policies" is refused, so the server does not start: "cedar" is not a type; write "type": "cedarv1"',
-        ],
-      },
-      {
-        title: 'no policies',
-        value: NAMED,
-        others: [configMap({ ...WHOLE, cedar: { policies: [] } })],
-        findings: [
-          'configMap: authz.json of the ConfigMap "policies" is refused, so the server does not start: has no policies; write at least one',
-        ],
-      },
-      {
-        title: 'a server of policies',
-        kind: 'VirtualMCPServer',
-        value: NAMED,
-        others: [configMap({ version: '1.0', type: 'httpv1', pdp: {} })],
-        findings: [
-          'configMap: authz.json of the ConfigMap "policies" is refused, so the server does not start: a VirtualMCPServer takes the type cedarv1 alone',
-        ],
-      },
-      {
-        title: 'entities that are not a text',
-        value: NAMED,
-        others: [configMap({ ...WHOLE, cedar: { policies: [PERMIT], entities_json: [] } })],
-        findings: [
-          'configMap: authz.json of the ConfigMap "policies" is refused, so the server does not start: entities_json must be a text of JSON, in quotes',
-        ],
-      },
-    ],
+    policies: { value: NAMED, others: [configMap(WHOLE)] },
+    'a server of policies, at a workload': {
+      kind: 'MCPServer',
+      value: NAMED,
+      others: [
+        configMap({ version: '1.0', type: 'httpv1', pdp: { http: { url: 'http://localhost:9000' } } }),
+      ],
+    },
+    'no version': {
+      value: NAMED,
+      others: [configMap({ type: 'cedarv1', cedar: { policies: [PERMIT] } })],
+      findings:
+        'configMap: authz.json of the ConfigMap "policies" is refused, so the server does not start: has no version; write "version": "1.0"',
+    },
+    'a list of policies alone': {
+      value: NAMED,
+      others: [configMap({ version: '1.0', type: 'cedarv1', policies: [PERMIT] })],
+      findings:
+        'configMap: authz.json of the ConfigMap "policies" is refused, so the server does not start: has no cedar; write the policies as "cedar": {"policies": […]}',
+    },
+    'the type of a VirtualMCPServer': {
+      value: NAMED,
+      others: [configMap({ ...WHOLE, type: 'cedar' })],
+      findings:
+        'configMap: authz.json of the ConfigMap "policies" is refused, so the server does not start: "cedar" is not a type; write "type": "cedarv1"',
+    },
+    'no policies': {
+      value: NAMED,
+      others: [configMap({ ...WHOLE, cedar: { policies: [] } })],
+      findings:
+        'configMap: authz.json of the ConfigMap "policies" is refused, so the server does not start: has no policies; write at least one',
+    },
+    'a server of policies': {
+      kind: 'VirtualMCPServer',
+      value: NAMED,
+      others: [configMap({ version: '1.0', type: 'httpv1', pdp: {} })],
+      findings:
+        'configMap: authz.json of the ConfigMap "policies" is refused, so the server does not start: a VirtualMCPServer takes the type cedarv1 alone',
+    },
+    'entities that are not a text': {
+      value: NAMED,
+      others: [configMap({ ...WHOLE, cedar: { policies: [PERMIT], entities_json: [] } })],
+      findings:
+        'configMap: authz.json of the ConfigMap "policies" is refused, so the server does not start: entities_json must be a text of JSON, in quotes',
+    },
   },
 })
 

@@ -1,11 +1,10 @@
 import { advice, defineRule, isAbsent } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
-import { authorizationOf, gatewayOf, PERMIT } from '../index.ts'
+import { authorizationOf, gatewayOf, PERMIT, policiesInline } from '../index.ts'
 
 export const authorizationConfiguredOnce = defineRule({
   id: 'authorization-configured-once',
   on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
-  reads: [],
   severity: 'warning',
   summary:
     'Policies are in one place: in the MCPAuthzConfig of `authzConfigRef`, or in the field of `authzConfig` that its `type` names.',
@@ -15,7 +14,6 @@ export const authorizationConfiguredOnce = defineRule({
     reportedBy: 'API server',
     consequence: 'does not start',
     releases: 'from 0.30 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(resource, { self }) {
@@ -43,67 +41,55 @@ export const authorizationConfiguredOnce = defineRule({
       )
   },
   examples: {
-    valid: [
-      {
-        title: 'policies of its own',
-        value: { spec: { authzConfig: { type: 'inline', inline: { policies: [PERMIT] } } } },
-        kind: 'MCPServer',
-      },
-      {
-        title: 'shared policies',
-        value: gatewayOf({
-          incomingAuth: {
-            type: 'oidc',
-            oidcConfigRef: { name: 'corporate', audience: 'tools' },
-            authzConfigRef: { name: 'staff' },
-          },
-        }),
-        kind: 'VirtualMCPServer',
-      },
-      {
-        title: 'policies in a ConfigMap',
-        value: { spec: { authzConfig: { configMap: { name: 'policies' } } } },
-        kind: 'MCPRemoteProxy',
-      },
-    ],
-    invalid: [
-      {
-        title: 'both',
-        kind: 'MCPServer',
-        value: {
-          spec: {
-            authzConfig: { type: 'inline', inline: { policies: [PERMIT] } },
-            authzConfigRef: { name: 'staff' },
-          },
+    'policies of its own': {
+      value: { spec: { authzConfig: policiesInline(PERMIT) } },
+      kind: 'MCPServer',
+    },
+    'shared policies': {
+      value: gatewayOf({
+        incomingAuth: {
+          type: 'oidc',
+          oidcConfigRef: { name: 'corporate', audience: 'tools' },
+          authzConfigRef: { name: 'staff' },
         },
-        findings: [
-          'spec.authzConfigRef: the CRDs of releases refuse a resource with this beside `authzConfig`; keep one of the two',
-        ],
+      }),
+      kind: 'VirtualMCPServer',
+    },
+    'policies in a ConfigMap': {
+      value: { spec: { authzConfig: { configMap: { name: 'policies' } } } },
+      kind: 'MCPRemoteProxy',
+    },
+    both: {
+      kind: 'MCPServer',
+      value: {
+        spec: {
+          authzConfig: policiesInline(PERMIT),
+          authzConfigRef: { name: 'staff' },
+        },
       },
-      {
-        title: 'both in a VirtualMCPServer',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          incomingAuth: {
-            type: 'oidc',
-            oidcConfigRef: { name: 'corporate', audience: 'tools' },
-            authzConfig: { type: 'inline', inline: { policies: [PERMIT] } },
-            authzConfigRef: { name: 'staff' },
-          },
-        }),
-        findings: [
-          'spec.incomingAuth.authzConfigRef: the CRDs of releases refuse a resource with this beside `authzConfig`; keep one of the two',
-        ],
-      },
-      {
-        title: 'policies where the default type does not look',
-        kind: 'MCPRemoteProxy',
-        value: { spec: { authzConfig: { inline: { policies: [PERMIT] } } } },
-        findings: [
-          "spec.authzConfig.configMap: must be set when `type` is 'configMap', or the CRDs of releases refuse the resource",
-          "spec.authzConfig.inline: the CRDs of releases refuse a resource with this when `type` is 'configMap'; remove it or change `type`",
-        ],
-      },
-    ],
+      findings:
+        'spec.authzConfigRef: the CRDs of releases refuse a resource with this beside `authzConfig`; keep one of the two',
+    },
+    'both in a VirtualMCPServer': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({
+        incomingAuth: {
+          type: 'oidc',
+          oidcConfigRef: { name: 'corporate', audience: 'tools' },
+          authzConfig: policiesInline(PERMIT),
+          authzConfigRef: { name: 'staff' },
+        },
+      }),
+      findings:
+        'spec.incomingAuth.authzConfigRef: the CRDs of releases refuse a resource with this beside `authzConfig`; keep one of the two',
+    },
+    'policies where the default type does not look': {
+      kind: 'MCPRemoteProxy',
+      value: { spec: { authzConfig: { inline: { policies: [PERMIT] } } } },
+      findings: [
+        "spec.authzConfig.configMap: must be set when `type` is 'configMap', or the CRDs of releases refuse the resource",
+        "spec.authzConfig.inline: the CRDs of releases refuse a resource with this when `type` is 'configMap'; remove it or change `type`",
+      ],
+    },
   },
 })

@@ -39,7 +39,6 @@ export const authorizationEntitiesAccepted = defineRule({
       'the pod ends with "failed to parse entities JSON", such as `json: cannot unmarshal string into Go value` or `json entity not found`; or the log says `does not have the attribute`',
     reportedBy: 'start-up',
     consequence: 'does not start',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(authzConfig, context) {
@@ -79,96 +78,73 @@ export const authorizationEntitiesAccepted = defineRule({
     )
   },
   examples: {
-    valid: [
-      { title: 'none', value: withEntities('[]') },
-      {
-        title: 'groups that belong to roles',
-        value: withEntities(
-          JSON.stringify([
-            entity('THVGroup', 'staff', { parents: [{ type: 'Role', id: 'writer' }] }),
-            { uid: { __entity: { type: 'Role', id: 'writer' } }, attrs: { level: 3 }, parents: [] },
-          ]),
-        ),
+    none: { value: withEntities('[]') },
+    'groups that belong to roles': {
+      value: withEntities(
+        JSON.stringify([
+          entity('THVGroup', 'staff', { parents: [{ type: 'Role', id: 'writer' }] }),
+          { uid: { __entity: { type: 'Role', id: 'writer' } }, attrs: { level: 3 }, parents: [] },
+        ]),
+      ),
+    },
+    'a tool without anything of its own': {
+      value: {
+        type: 'inline',
+        inline: { policies: [PERMIT], entitiesJson: JSON.stringify([entity('Tool', 'weather')]) },
       },
+    },
+    'entities of an MCPAuthzConfig': [
+      { ...WITH_POLICIES_CONFIG, others: [policiesConfig([PERMIT], { entities_json: '[]' })] },
       {
-        title: 'a tool without anything of its own',
-        value: {
-          type: 'inline',
-          inline: { policies: [PERMIT], entitiesJson: JSON.stringify([entity('Tool', 'weather')]) },
-        },
-      },
-      {
-        title: 'entities of an MCPAuthzConfig',
-        ...WITH_POLICIES_CONFIG,
-        others: [policiesConfig([PERMIT], { entities_json: '[]' })],
-      },
-    ],
-    invalid: [
-      {
-        title: 'names as texts',
-        value: withEntities('[{"uid": "Tool::weather", "attrs": {"owner": "alice"}}]'),
-        findings: [
-          'inline.entitiesJson: is refused at entity 0, so the server does not start: uid must be {"type": …, "id": …}: {"type": "Tool", "id": "weather"}',
-        ],
-      },
-      {
-        title: 'parents as texts',
-        value: withEntities(JSON.stringify([entity('THVGroup', 'staff', { parents: ['Role::"writer"'] })])),
-        findings: [
-          'inline.entitiesJson: is refused at entity 0, so the server does not start: each parent must be {"type": …, "id": …}: {"type": "Role", "id": "writer"}',
-        ],
-      },
-      {
-        title: 'a whole number with a point',
-        value: withEntities(
-          '[{"uid": {"type": "Role", "id": "writer"}, "attrs": {"level": 1.0}, "parents": []}]',
-        ),
-        findings: [
-          'inline.entitiesJson: is refused at entity 0, so the server does not start: attrs cannot hold a whole number with a point or an exponent, or beyond 64 bits; write its digits alone',
-        ],
-      },
-      {
-        title: 'an object',
-        value: withEntities('{}'),
-        findings: [
-          'inline.entitiesJson: is refused, so the server does not start: must be a JSON array of entities',
-        ],
-      },
-      {
-        title: 'an attribute of a tool',
-        value: withEntities(JSON.stringify([entity('Tool', 'weather', { attrs: { owner: 'alice' } })])),
-        findings: [
-          'inline.entitiesJson: the attributes of Tool::"weather" are ignored, as each request brings its own Tool; compare names in a policy',
-        ],
-      },
-      {
-        title: 'the name of another format',
-        value: {
-          type: 'inline',
-          inline: {
-            policies: [PERMIT],
-            entitiesJson:
-              '[{"type": "THVGroup", "id": "staff", "parents": [{"type": "Role", "id": "writer"}]}]',
-          },
-        },
-        findings: ['inline.entitiesJson: entity 0: "type" is not read; write {"uid": {"type": …, "id": …}}'],
-      },
-      {
-        title: 'entities of a ConfigMap',
-        value: WITH_POLICIES_MAP,
-        others: [policiesMap([PERMIT], { entities_json: '[{"uid": {"type": "Tool", "id": "a"},}]' })],
-        findings: [
-          'configMap: in the ConfigMap "policies", entities_json: is refused, so the server does not start: is not JSON',
-        ],
-      },
-      {
-        title: 'entities of an MCPAuthzConfig',
         ...WITH_POLICIES_CONFIG,
         others: [policiesConfig([PERMIT], { entities_json: '{"uid": "Role::admin"}' })],
-        findings: [
+        findings:
           'name: in the MCPAuthzConfig "staff", entities_json: is refused, so the server does not start: must be a JSON array of entities',
-        ],
       },
     ],
+    'names as texts': {
+      value: withEntities('[{"uid": "Tool::weather", "attrs": {"owner": "alice"}}]'),
+      findings:
+        'inline.entitiesJson: is refused at entity 0, so the server does not start: uid must be {"type": …, "id": …}: {"type": "Tool", "id": "weather"}',
+    },
+    'parents as texts': {
+      value: withEntities(JSON.stringify([entity('THVGroup', 'staff', { parents: ['Role::"writer"'] })])),
+      findings:
+        'inline.entitiesJson: is refused at entity 0, so the server does not start: each parent must be {"type": …, "id": …}: {"type": "Role", "id": "writer"}',
+    },
+    'a whole number with a point': {
+      value: withEntities(
+        '[{"uid": {"type": "Role", "id": "writer"}, "attrs": {"level": 1.0}, "parents": []}]',
+      ),
+      findings:
+        'inline.entitiesJson: is refused at entity 0, so the server does not start: attrs cannot hold a whole number with a point or an exponent, or beyond 64 bits; write its digits alone',
+    },
+    'an object': {
+      value: withEntities('{}'),
+      findings:
+        'inline.entitiesJson: is refused, so the server does not start: must be a JSON array of entities',
+    },
+    'an attribute of a tool': {
+      value: withEntities(JSON.stringify([entity('Tool', 'weather', { attrs: { owner: 'alice' } })])),
+      findings:
+        'inline.entitiesJson: the attributes of Tool::"weather" are ignored, as each request brings its own Tool; compare names in a policy',
+    },
+    'the name of another format': {
+      value: {
+        type: 'inline',
+        inline: {
+          policies: [PERMIT],
+          entitiesJson:
+            '[{"type": "THVGroup", "id": "staff", "parents": [{"type": "Role", "id": "writer"}]}]',
+        },
+      },
+      findings: 'inline.entitiesJson: entity 0: "type" is not read; write {"uid": {"type": …, "id": …}}',
+    },
+    'entities of a ConfigMap': {
+      value: WITH_POLICIES_MAP,
+      others: [policiesMap([PERMIT], { entities_json: '[{"uid": {"type": "Tool", "id": "a"},}]' })],
+      findings:
+        'configMap: in the ConfigMap "policies", entities_json: is refused, so the server does not start: is not JSON',
+    },
   },
 })

@@ -37,7 +37,6 @@ export const authorizationEntitiesWhole = defineRule({
     reportedBy: 'start-up',
     consequence: 'does not start',
     releases: '0.63, perhaps earlier ones',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(authzConfig, context) {
@@ -69,40 +68,30 @@ export const authorizationEntitiesWhole = defineRule({
     }
   },
   examples: {
-    valid: [{ title: 'a group that belongs to a role', value: withEntities(staff) }],
-    invalid: [
-      {
-        title: 'no attributes',
-        value: withEntities({ uid: staff.uid, parents: [] }),
-        findings: [
-          'inline.entitiesJson: entity 0 has no attrs, so a server of release 0.63 does not start; add attrs, in lower case',
-        ],
-      },
-      {
-        title: 'a group twice',
-        value: withEntities(staff, { ...staff, parents: [] }),
-        findings: [
-          'inline.entitiesJson: entity 1 is a second THVGroup::"staff", so a server of release 0.63 does not start; keep one',
-        ],
-      },
-      {
-        title: 'no parents, in a ConfigMap',
-        value: WITH_POLICIES_MAP,
-        others: [policiesMap([PERMIT], { entities_json: JSON.stringify([{ uid: staff.uid, attrs: {} }]) })],
-        findings: [
-          'configMap: in the ConfigMap "policies", entities_json: entity 0 has no parents, so a server of release 0.63 does not start; add parents, in lower case',
-        ],
-      },
-      {
-        title: 'no attributes, in an MCPAuthzConfig',
-        ...WITH_POLICIES_CONFIG,
-        others: [
-          policiesConfig([PERMIT], { entities_json: JSON.stringify([{ uid: staff.uid, parents: [] }]) }),
-        ],
-        findings: [
-          'name: in the MCPAuthzConfig "staff", entities_json: entity 0 has no attrs, so a server of release 0.63 does not start; add attrs, in lower case',
-        ],
-      },
-    ],
+    'a group that belongs to a role': { value: withEntities(staff) },
+    'no attributes': {
+      value: withEntities({ uid: staff.uid, parents: [] }),
+      findings:
+        'inline.entitiesJson: entity 0 has no attrs, so a server of release 0.63 does not start; add attrs, in lower case',
+    },
+    'a group twice': {
+      value: withEntities(staff, { ...staff, parents: [] }),
+      findings:
+        'inline.entitiesJson: entity 1 is a second THVGroup::"staff", so a server of release 0.63 does not start; keep one',
+    },
+    'no parents, in a ConfigMap': {
+      value: WITH_POLICIES_MAP,
+      others: [policiesMap([PERMIT], { entities_json: JSON.stringify([{ uid: staff.uid, attrs: {} }]) })],
+      findings:
+        'configMap: in the ConfigMap "policies", entities_json: entity 0 has no parents, so a server of release 0.63 does not start; add parents, in lower case',
+    },
+    'no attributes, in an MCPAuthzConfig': {
+      ...WITH_POLICIES_CONFIG,
+      others: [
+        policiesConfig([PERMIT], { entities_json: JSON.stringify([{ uid: staff.uid, parents: [] }]) }),
+      ],
+      findings:
+        'name: in the MCPAuthzConfig "staff", entities_json: entity 0 has no attrs, so a server of release 0.63 does not start; add attrs, in lower case',
+    },
   },
 })

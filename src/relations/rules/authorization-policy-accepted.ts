@@ -38,79 +38,57 @@ export const authorizationPolicyAccepted = defineRule({
     }
   },
   examples: {
-    valid: [
+    'a policy': { kind: 'VirtualMCPServer', value: policiesInline(FORBID) },
+    'a policy in an item': { value: policiesInline(PERMIT) },
+    'a policy in each item': { value: policiesInline(PERMIT, `// no secrets\n@id("etc")\n${FORBID}\n`) },
+    'brackets and semicolons in strings and comments': {
+      value: policiesInline(
+        'permit(principal, action, resource) when { context.arg_a == ";)}\\"" }; /* forbid( */',
+      ),
+    },
+    'policies of an MCPAuthzConfig': [
+      { ...WITH_POLICIES_CONFIG, others: [policiesConfig([PERMIT, FORBID])] },
       {
-        title: 'a policy',
-        kind: 'VirtualMCPServer',
-        value: policiesInline(FORBID),
-      },
-      { title: 'a policy in an item', value: policiesInline(PERMIT) },
-      {
-        title: 'a policy in each item',
-        value: policiesInline(PERMIT, `// no secrets\n@id("etc")\n${FORBID}\n`),
-      },
-      {
-        title: 'brackets and semicolons in strings and comments',
-        value: policiesInline(
-          'permit(principal, action, resource) when { context.arg_a == ";)}\\"" }; /* forbid( */',
-        ),
-      },
-      {
-        title: 'policies of an MCPAuthzConfig',
-        ...WITH_POLICIES_CONFIG,
-        others: [policiesConfig([PERMIT, FORBID])],
-      },
-      {
-        title: 'an MCPAuthzConfig of another type',
-        ...WITH_POLICIES_CONFIG,
-        kind: 'MCPServer',
-        others: [policiesConfig(['allow all'], {}, 'httpv1')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'two policies in an item',
-        value: policiesInline(`${PERMIT}\n${FORBID}`),
-        findings: [
-          'inline.policies[0]: has no effect from the second policy on: a forbid there forbids nothing; make each policy an item of its own',
-        ],
-      },
-      {
-        title: 'texts that are not complete',
-        value: policiesInline(
-          ' ',
-          'allow all;',
-          'permit(principal, action, resource)',
-          'permit(principal, action, resource;',
-          'permit(principal, action, resource) when { context.arg_a == "x };',
-          "permit(principal, action, resource) when { context.arg_a == 'x' };",
-        ),
-        findings: [
-          'inline.policies[0]: is empty, so the server does not start; remove the item',
-          "inline.policies[1]: is not a Cedar policy, so the server does not start; begin with 'permit' or 'forbid'",
-          "inline.policies[2]: is not a Cedar policy, so the server does not start; end with ';'",
-          'inline.policies[3]: is not a Cedar policy, so the server does not start; close each bracket',
-          'inline.policies[4]: is not a Cedar policy, so the server does not start; end each string',
-          'inline.policies[5]: is not a Cedar policy, so the server does not start; write strings in double quotes',
-        ],
-      },
-      {
-        title: 'policies of a ConfigMap',
-        value: WITH_POLICIES_MAP,
-        others: [policiesMap([PERMIT, 'permit(principal, action, resource in Tool::["a", "b"]);'])],
-        findings: [
-          'configMap: in the ConfigMap "policies", policies[1]: is not a Cedar policy, so the server does not start; write the name of an entity in double quotes',
-        ],
-      },
-      {
-        title: 'policies of an MCPAuthzConfig',
         ...WITH_POLICIES_CONFIG,
         others: [policiesConfig([PERMIT, `${PERMIT} ${FORBID}`])],
-        findings: [
+        findings:
           'name: in the MCPAuthzConfig "staff", policies[1]: has no effect from the second policy on: a forbid there forbids nothing; make each policy an item of its own',
-        ],
       },
     ],
+    'an MCPAuthzConfig of another type': {
+      ...WITH_POLICIES_CONFIG,
+      kind: 'MCPServer',
+      others: [policiesConfig(['allow all'], {}, 'httpv1')],
+    },
+    'two policies in an item': {
+      value: policiesInline(`${PERMIT}\n${FORBID}`),
+      findings:
+        'inline.policies[0]: has no effect from the second policy on: a forbid there forbids nothing; make each policy an item of its own',
+    },
+    'texts that are not complete': {
+      value: policiesInline(
+        ' ',
+        'allow all;',
+        'permit(principal, action, resource)',
+        'permit(principal, action, resource;',
+        'permit(principal, action, resource) when { context.arg_a == "x };',
+        "permit(principal, action, resource) when { context.arg_a == 'x' };",
+      ),
+      findings: [
+        'inline.policies[0]: is empty, so the server does not start; remove the item',
+        "inline.policies[1]: is not a Cedar policy, so the server does not start; begin with 'permit' or 'forbid'",
+        "inline.policies[2]: is not a Cedar policy, so the server does not start; end with ';'",
+        'inline.policies[3]: is not a Cedar policy, so the server does not start; close each bracket',
+        'inline.policies[4]: is not a Cedar policy, so the server does not start; end each string',
+        'inline.policies[5]: is not a Cedar policy, so the server does not start; write strings in double quotes',
+      ],
+    },
+    'policies of a ConfigMap': {
+      value: WITH_POLICIES_MAP,
+      others: [policiesMap([PERMIT, 'permit(principal, action, resource in Tool::["a", "b"]);'])],
+      findings:
+        'configMap: in the ConfigMap "policies", policies[1]: is not a Cedar policy, so the server does not start; write the name of an entity in double quotes',
+    },
   },
 })
 

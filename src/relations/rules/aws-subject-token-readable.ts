@@ -12,12 +12,15 @@ import {
   authServer,
   awsStsOf,
   backend,
+  configWith,
   foundBehind,
   frontsOf,
   gateway,
   gatewayOf,
   githubServer,
+  googleServer,
   inline,
+  joiningAs,
   mappedConfig,
   opaqueCause,
   opaqueSubject,
@@ -26,31 +29,10 @@ import {
   REACHED_KINDS,
   signingProxy,
   type UsedAwsSts,
-  joiningAs,
 } from '../index.ts'
+import { signing } from '../../kinds/mcp-external-auth-config/examples.ts'
 
 const READER = 'arn:aws:iam::123456789012:role/reader'
-
-const signingFor = (subjectProviderName?: string) => ({
-  spec: {
-    type: 'awsSts' as const,
-    awsSts: {
-      region: 'eu-central-1',
-      fallbackRoleArn: READER,
-      ...(subjectProviderName !== undefined && { subjectProviderName }),
-    },
-  },
-})
-const GOOGLE = {
-  ...authServer(),
-  upstreamProviders: [
-    {
-      name: 'google',
-      type: 'oidc' as const,
-      oidcConfig: { issuerUrl: 'https://accounts.google.com', clientId: 'vmcp' },
-    },
-  ],
-}
 
 export const awsSubjectTokenReadable = defineRule({
   id: 'aws-subject-token-readable',
@@ -100,97 +82,75 @@ export const awsSubjectTokenReadable = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a provider of OpenID Connect, named',
-        kind: 'MCPExternalAuthConfig',
-        value: signingFor('okta'),
-        others: [gateway('vmcp', { authServerConfig: githubServer('okta') }), backend('aws', 'example')],
-      },
-      {
-        title: 'the first provider issues JWTs',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          authServerConfig: authServer('okta', 'github'),
-          outgoingAuth: inline({ aws: 'aws' }),
-        }),
-        others: [backend('aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
-      },
-      {
-        title: 'none named, discovered: releases send the token that vMCP issued',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: githubServer('okta') }),
-        others: [backend('aws', 'aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
-      },
-      {
-        title: 'no embedded server',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf(),
-        others: [backend('aws', 'aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
-      },
-      {
-        title: 'a backend that joins, with a provider that issues JWTs',
-        kind: 'MCPServerEntry',
-        value: joiningAs('aws'),
-        others: [
-          gateway('vmcp', { authServerConfig: githubServer('okta') }),
-          mappedConfig('aws', { fallbackRoleArn: READER, subjectProviderName: 'okta' }),
-        ],
-      },
-      {
-        title: 'a proxy whose callers bring the tokens of another issuer',
-        kind: 'MCPRemoteProxy',
-        value: { spec: { externalAuthConfigRef: { name: 'aws' } } },
-        others: [mappedConfig('aws', { fallbackRoleArn: READER })],
-      },
-    ],
-    invalid: [
-      {
-        title: 'GitHub, named',
-        kind: 'MCPExternalAuthConfig',
-        value: signingFor('github'),
-        others: [gateway('vmcp', { authServerConfig: githubServer('okta') }), backend('aws', 'example')],
-        findings: [
-          'spec.awsSts.subjectProviderName: VirtualMCPServer "vmcp" sends STS the access token of "github" (GitHub), which is no JWT, so every call fails; set awsSts.subjectProviderName to "okta"',
-        ],
-      },
-      {
-        title: 'none named, and GitHub comes first',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: githubServer('okta'), outgoingAuth: inline({}, 'aws') }),
-        others: [backend('aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
-        findings: [
-          'spec.outgoingAuth.default.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "github" (GitHub), which is no JWT: every call fails; set awsSts.subjectProviderName to "okta"',
-        ],
-      },
-      {
-        title: 'a backend that joins a VirtualMCPServer with a login at GitHub',
-        kind: 'MCPServerEntry',
-        value: joiningAs('aws'),
-        others: [
-          gateway('vmcp', { authServerConfig: githubServer('okta') }),
-          mappedConfig('aws', { fallbackRoleArn: READER, subjectProviderName: 'github' }),
-        ],
-        findings: [
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of "github" (GitHub) of VirtualMCPServer "vmcp", which is no JWT: every call fails; set awsSts.subjectProviderName to "okta"',
-        ],
-      },
-      {
-        title: 'a proxy with a login at Google',
-        kind: 'MCPRemoteProxy',
-        value: signingProxy,
-        others: [
-          {
-            kind: 'MCPExternalAuthConfig',
-            metadata: { name: 'auth' },
-            spec: { type: 'embeddedAuthServer', embeddedAuthServer: GOOGLE },
-          },
-          mappedConfig('aws', { fallbackRoleArn: READER }),
-        ],
-        findings: [
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "google" (Google), which is no JWT: every call fails; log in at a provider that issues JWTs',
-        ],
-      },
-    ],
+    'a provider of OpenID Connect, named': {
+      kind: 'MCPExternalAuthConfig',
+      value: signing({ fallbackRoleArn: READER, subjectProviderName: 'okta' }),
+      others: [gateway('vmcp', { authServerConfig: githubServer('okta') }), backend('aws', 'example')],
+    },
+    'the first provider issues JWTs': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({
+        authServerConfig: authServer('okta', 'github'),
+        outgoingAuth: inline({ aws: 'aws' }),
+      }),
+      others: [backend('aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
+    },
+    'none named, discovered: releases send the token that vMCP issued': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: githubServer('okta') }),
+      others: [backend('aws', 'aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
+    },
+    'no embedded server': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf(),
+      others: [backend('aws', 'aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
+    },
+    'a backend that joins, with a provider that issues JWTs': {
+      kind: 'MCPServerEntry',
+      value: joiningAs('aws'),
+      others: [
+        gateway('vmcp', { authServerConfig: githubServer('okta') }),
+        mappedConfig('aws', { fallbackRoleArn: READER, subjectProviderName: 'okta' }),
+      ],
+    },
+    'a proxy whose callers bring the tokens of another issuer': {
+      kind: 'MCPRemoteProxy',
+      value: { spec: { externalAuthConfigRef: { name: 'aws' } } },
+      others: [mappedConfig('aws', { fallbackRoleArn: READER })],
+    },
+    'GitHub, named': {
+      kind: 'MCPExternalAuthConfig',
+      value: signing({ fallbackRoleArn: READER, subjectProviderName: 'github' }),
+      others: [gateway('vmcp', { authServerConfig: githubServer('okta') }), backend('aws', 'example')],
+      findings:
+        'spec.awsSts.subjectProviderName: VirtualMCPServer "vmcp" sends STS the access token of "github" (GitHub), which is no JWT, so every call fails; set awsSts.subjectProviderName to "okta"',
+    },
+    'none named, and GitHub comes first': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: githubServer('okta'), outgoingAuth: inline({}, 'aws') }),
+      others: [backend('aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
+      findings:
+        'spec.outgoingAuth.default.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "github" (GitHub), which is no JWT: every call fails; set awsSts.subjectProviderName to "okta"',
+    },
+    'a backend that joins a VirtualMCPServer with a login at GitHub': {
+      kind: 'MCPServerEntry',
+      value: joiningAs('aws'),
+      others: [
+        gateway('vmcp', { authServerConfig: githubServer('okta') }),
+        mappedConfig('aws', { fallbackRoleArn: READER, subjectProviderName: 'github' }),
+      ],
+      findings:
+        'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of "github" (GitHub) of VirtualMCPServer "vmcp", which is no JWT: every call fails; set awsSts.subjectProviderName to "okta"',
+    },
+    'a proxy with a login at Google': {
+      kind: 'MCPRemoteProxy',
+      value: signingProxy,
+      others: [
+        configWith('auth', 'embeddedAuthServer', googleServer()),
+        mappedConfig('aws', { fallbackRoleArn: READER }),
+      ],
+      findings:
+        'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "google" (Google), which is no JWT: every call fails; log in at a provider that issues JWTs',
+    },
   },
 })

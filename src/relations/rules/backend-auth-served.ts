@@ -1,4 +1,4 @@
-import { about, advice, defineRule, dependingAsError, MOST_HINTS, relatedTo } from '../../rule/index.ts'
+import { about, advice, defineRule, dependingAsError, MOST_HINTS, must, relatedTo } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer, MCPServerEntry } from '../../kinds/schemas.ts'
 import {
   authServer,
@@ -27,11 +27,8 @@ export const backendAuthServed = defineRule({
     'Each VirtualMCPServer that uses the own reference of the backend has the upstream provider that its configuration names.',
   why: 'Every call to the backend fails there, until the VirtualMCPServer is changed as well.',
   sources: [
-    { section: '2.4.6', must: 'providerName must equal a name in upstreamProviders of the embedded server.' },
-    {
-      section: '5.2',
-      must: 'upstreamInject requires an embedded authorization server on the VirtualMCPServer.',
-    },
+    must('2.4.6', 'providerName must equal a name in upstreamProviders of the embedded server.'),
+    must('5.2', 'upstreamInject requires an embedded authorization server on the VirtualMCPServer.'),
     'decision 9',
   ],
   *check(resource, { path, cluster, self }) {
@@ -53,45 +50,32 @@ export const backendAuthServed = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the provider is there',
-        value: workload('jira', 'tools'),
-        others: [injectConfig('jira', 'okta'), gateway('tools', { authServerConfig: authServer('okta') })],
-      },
-      {
-        title: 'inline: a VirtualMCPServer that lists it with another configuration',
-        value: workload('jira', 'tools'),
-        others: [
-          injectConfig('jira', 'okta'),
-          gateway('tools', { outgoingAuth: inline({ example: 'key' }) }),
-        ],
-      },
-    ],
-    invalid: [
-      {
-        title: 'another provider',
-        value: workload('jira', 'tools'),
-        others: [injectConfig('jira', 'okta'), gateway('tools', { authServerConfig: authServer('github') })],
-        findings: [
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" has upstreamInject.providerName "okta", and VirtualMCPServer "tools" has no such upstream provider, so its calls here fail; there is "github"',
-        ],
-      },
-      {
-        title: 'an AWS role for the token of another provider',
-        kind: 'MCPRemoteProxy',
-        value: workload('aws', 'tools'),
-        others: [
-          mappedConfig('aws', {
-            fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools',
-            subjectProviderName: 'okta',
-          }),
-          gateway('tools', { authServerConfig: authServer('github') }),
-        ],
-        findings: [
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" has awsSts.subjectProviderName "okta", and VirtualMCPServer "tools" has no such upstream provider, so its calls here fail; there is "github"',
-        ],
-      },
-    ],
+    'the provider is there': {
+      value: workload('jira', 'tools'),
+      others: [injectConfig('jira', 'okta'), gateway('tools', { authServerConfig: authServer('okta') })],
+    },
+    'inline: a VirtualMCPServer that lists it with another configuration': {
+      value: workload('jira', 'tools'),
+      others: [injectConfig('jira', 'okta'), gateway('tools', { outgoingAuth: inline({ example: 'key' }) })],
+    },
+    'another provider': {
+      value: workload('jira', 'tools'),
+      others: [injectConfig('jira', 'okta'), gateway('tools', { authServerConfig: authServer('github') })],
+      findings:
+        'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" has upstreamInject.providerName "okta", and VirtualMCPServer "tools" has no such upstream provider, so its calls here fail; there is "github"',
+    },
+    'an AWS role for the token of another provider': {
+      kind: 'MCPRemoteProxy',
+      value: workload('aws', 'tools'),
+      others: [
+        mappedConfig('aws', {
+          fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools',
+          subjectProviderName: 'okta',
+        }),
+        gateway('tools', { authServerConfig: authServer('github') }),
+      ],
+      findings:
+        'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" has awsSts.subjectProviderName "okta", and VirtualMCPServer "tools" has no such upstream provider, so its calls here fail; there is "github"',
+    },
   },
 })

@@ -1,4 +1,4 @@
-import { about, advice, defineRule, end, nameText, pathTo, relatedTo } from '../../rule/index.ts'
+import { about, advice, defineRule, end, nameText, pathTo, relatedTo, says } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
 import {
   AUTH_CONFIG,
@@ -38,10 +38,7 @@ export const backendTokenExchangedOnce = defineRule({
     threads: ['stacklok/toolhive#4863', 'stacklok/toolhive#4109'],
   },
   sources: [
-    {
-      section: '5.2',
-      says: 'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.',
-    },
+    says('5.2', 'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.'),
     'decision 3',
   ],
   *check(resource, { cluster, self }) {
@@ -76,91 +73,69 @@ export const backendTokenExchangedOnce = defineRule({
     )
   },
   examples: {
-    valid: [
-      {
-        title: 'an entry, which has no proxy',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf(),
-        others: [backend('jira', 'jira', 'MCPServerEntry'), exchangeConfig('jira')],
-      },
-      {
-        title: 'named here, and not in the workload',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ outgoingAuth: inline({ jira: 'jira' }) }),
-        others: [backend('jira'), exchangeConfig('jira')],
-      },
-      {
-        title: 'a workload that joins a VirtualMCPServer with another strategy for it',
-        kind: 'MCPServer',
-        value: workload('jira', 'tools'),
-        others: [
-          exchangeConfig('jira'),
-          headerConfig('key'),
-          gateway('vmcp', { outgoingAuth: inline({ example: 'key' }) }),
-        ],
-      },
-      {
-        title: 'a workload that does something else itself',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ outgoingAuth: inline({ jira: 'jira' }) }),
-        others: [backend('jira', 'key'), exchangeConfig('jira'), headerConfig('key')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'by one configuration here, and by another in the workload',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ outgoingAuth: inline({ wiki: 'wiki' }) }),
-        others: [
-          backend('wiki', 'second', 'MCPRemoteProxy'),
-          exchangeConfig('wiki'),
-          exchangeConfig('second'),
-        ],
-        findings: [
-          'spec.outgoingAuth.backends[wiki].externalAuthConfigRef.name: remove `externalAuthConfigRef` from the workload, whose second exchange of the token may be refused: MCPRemoteProxy "wiki", after MCPExternalAuthConfig "wiki"',
-        ],
-      },
-      {
-        title: 'discovered: the reference of the workload counts for both',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf(),
-        others: [backend('jira', 'jira'), exchangeConfig('jira')],
-        findings: [
-          'spec.outgoingAuth: the proxy of the workload exchanges again, which may be refused; name the configuration in `backends` (source inline) only: MCPServer "jira", after MCPExternalAuthConfig "jira"',
-        ],
-      },
-      {
-        title: 'a workload that joins later',
-        kind: 'MCPRemoteProxy',
-        value: workload('jira', 'tools'),
-        others: [exchangeConfig('jira'), gateway('vmcp')],
-        findings: [
-          'spec.externalAuthConfigRef: VirtualMCPServer "vmcp" exchanges the token before, and the second exchange may be refused; name the configuration in its `backends` (source inline) only',
-        ],
-      },
-      {
-        title: 'a workload that joins, with a configuration of its own',
-        kind: 'MCPServer',
-        value: workload('second', 'tools'),
-        others: [
-          exchangeConfig('jira'),
-          exchangeConfig('second'),
-          gateway('vmcp', { outgoingAuth: inline({ example: 'jira' }) }),
-        ],
-        findings: [
-          'spec.externalAuthConfigRef: VirtualMCPServer "vmcp" exchanges the token before, and the second exchange may be refused; remove this reference',
-        ],
-      },
-      {
-        title: 'inline: the same configuration here and in the workload',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ outgoingAuth: inline({ wiki: 'wiki' }) }),
-        others: [backend('wiki', 'wiki', 'MCPRemoteProxy'), exchangeConfig('wiki')],
-        findings: [
-          'spec.outgoingAuth.backends[wiki].externalAuthConfigRef.name: the proxy of the workload exchanges again, which may be refused; remove its `externalAuthConfigRef`: MCPRemoteProxy "wiki", after MCPExternalAuthConfig "wiki"',
-        ],
-      },
-    ],
+    'an entry, which has no proxy': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf(),
+      others: [backend('jira', 'jira', 'MCPServerEntry'), exchangeConfig('jira')],
+    },
+    'named here, and not in the workload': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ outgoingAuth: inline({ jira: 'jira' }) }),
+      others: [backend('jira'), exchangeConfig('jira')],
+    },
+    'a workload that joins a VirtualMCPServer with another strategy for it': {
+      kind: 'MCPServer',
+      value: workload('jira', 'tools'),
+      others: [
+        exchangeConfig('jira'),
+        headerConfig('key'),
+        gateway('vmcp', { outgoingAuth: inline({ example: 'key' }) }),
+      ],
+    },
+    'a workload that does something else itself': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ outgoingAuth: inline({ jira: 'jira' }) }),
+      others: [backend('jira', 'key'), exchangeConfig('jira'), headerConfig('key')],
+    },
+    'by one configuration here, and by another in the workload': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ outgoingAuth: inline({ wiki: 'wiki' }) }),
+      others: [backend('wiki', 'second', 'MCPRemoteProxy'), exchangeConfig('wiki'), exchangeConfig('second')],
+      findings:
+        'spec.outgoingAuth.backends[wiki].externalAuthConfigRef.name: remove `externalAuthConfigRef` from the workload, whose second exchange of the token may be refused: MCPRemoteProxy "wiki", after MCPExternalAuthConfig "wiki"',
+    },
+    'discovered: the reference of the workload counts for both': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf(),
+      others: [backend('jira', 'jira'), exchangeConfig('jira')],
+      findings:
+        'spec.outgoingAuth: the proxy of the workload exchanges again, which may be refused; name the configuration in `backends` (source inline) only: MCPServer "jira", after MCPExternalAuthConfig "jira"',
+    },
+    'a workload that joins later': {
+      kind: 'MCPRemoteProxy',
+      value: workload('jira', 'tools'),
+      others: [exchangeConfig('jira'), gateway('vmcp')],
+      findings:
+        'spec.externalAuthConfigRef: VirtualMCPServer "vmcp" exchanges the token before, and the second exchange may be refused; name the configuration in its `backends` (source inline) only',
+    },
+    'a workload that joins, with a configuration of its own': {
+      kind: 'MCPServer',
+      value: workload('second', 'tools'),
+      others: [
+        exchangeConfig('jira'),
+        exchangeConfig('second'),
+        gateway('vmcp', { outgoingAuth: inline({ example: 'jira' }) }),
+      ],
+      findings:
+        'spec.externalAuthConfigRef: VirtualMCPServer "vmcp" exchanges the token before, and the second exchange may be refused; remove this reference',
+    },
+    'inline: the same configuration here and in the workload': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ outgoingAuth: inline({ wiki: 'wiki' }) }),
+      others: [backend('wiki', 'wiki', 'MCPRemoteProxy'), exchangeConfig('wiki')],
+      findings:
+        'spec.outgoingAuth.backends[wiki].externalAuthConfigRef.name: the proxy of the workload exchanges again, which may be refused; remove its `externalAuthConfigRef`: MCPRemoteProxy "wiki", after MCPExternalAuthConfig "wiki"',
+    },
   },
 })
 

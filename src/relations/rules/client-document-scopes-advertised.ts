@@ -2,7 +2,7 @@ import { advice, defineRule, relatedTo } from '../../rule/index.ts'
 import { DEFAULT_SCOPES } from '../../kinds/embedded-auth-server/advertised-scopes.ts'
 import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
 import { embedded, oidc, server } from '../../kinds/virtual-mcp-server/examples.ts'
-import { authServer, issuingBeside, serverEnd, serving } from '../index.ts'
+import { authServer, configWith, issuingBeside, serverEnd, serving } from '../index.ts'
 
 const advertising = (enabled: boolean, ...scopes: readonly string[]) =>
   server({
@@ -43,50 +43,24 @@ export const clientDocumentScopesAdvertised = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'all four and more',
-        kind: 'VirtualMCPServer',
-        value: advertising(true, 'openid', 'profile', 'email', 'offline_access', 'tools'),
-      },
-      {
-        title: 'no documents of clients of a server',
-        kind: 'MCPServer',
-        value: serving({ scopes: ['openid'] }),
-      },
-      {
-        title: 'no documents',
-        kind: 'VirtualMCPServer',
-        value: advertising(false, 'openid', 'offline_access'),
-      },
-    ],
-    invalid: [
-      {
-        title: 'two of the four',
-        kind: 'VirtualMCPServer',
-        value: advertising(true, 'openid', 'offline_access'),
-        findings: [
-          'spec.incomingAuth.oidcConfigRef.scopes: add profile, email: up to release 0.46 clients whose metadata document names no scope are refused',
-        ],
-      },
-      {
-        title: 'three of the four, for a workload',
-        kind: 'MCPRemoteProxy',
-        value: serving({ scopes: ['openid', 'profile', 'offline_access'] }),
-        others: [
-          {
-            kind: 'MCPExternalAuthConfig',
-            metadata: { name: 'auth' },
-            spec: {
-              type: 'embeddedAuthServer',
-              embeddedAuthServer: { ...authServer('okta'), cimd: { enabled: true } },
-            },
-          },
-        ],
-        findings: [
-          'spec.oidcConfigRef.scopes: add email: up to release 0.46 clients whose metadata document names no scope are refused',
-        ],
-      },
-    ],
+    'all four and more': {
+      kind: 'VirtualMCPServer',
+      value: advertising(true, 'openid', 'profile', 'email', 'offline_access', 'tools'),
+    },
+    'no documents of clients of a server': { kind: 'MCPServer', value: serving({ scopes: ['openid'] }) },
+    'no documents': { kind: 'VirtualMCPServer', value: advertising(false, 'openid', 'offline_access') },
+    'two of the four': {
+      kind: 'VirtualMCPServer',
+      value: advertising(true, 'openid', 'offline_access'),
+      findings:
+        'spec.incomingAuth.oidcConfigRef.scopes: add profile, email: up to release 0.46 clients whose metadata document names no scope are refused',
+    },
+    'three of the four, for a workload': {
+      kind: 'MCPRemoteProxy',
+      value: serving({ scopes: ['openid', 'profile', 'offline_access'] }),
+      others: [configWith('auth', 'embeddedAuthServer', { ...authServer('okta'), cimd: { enabled: true } })],
+      findings:
+        'spec.oidcConfigRef.scopes: add email: up to release 0.46 clients whose metadata document names no scope are refused',
+    },
   },
 })

@@ -101,121 +101,109 @@ export const configMapReferenceFound = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'certificates, at the key of its own',
-        kind: 'MCPOIDCConfig',
-        value: trusting('corporate-ca', 'root.pem'),
-        others: [configMap('corporate-ca', { 'root.pem': BUNDLE })],
-      },
-      {
-        title: 'certificates, and a text behind the last one, which the process of a workload accepts',
-        kind: 'MCPOIDCConfig',
-        value: trusting('corporate-ca'),
-        others: [configMap('corporate-ca', { 'ca.crt': `${BUNDLE}# renewed in March\n` })],
-      },
-      {
-        title: 'certificates of a remote server',
-        kind: 'MCPServerEntry',
-        value: {
-          spec: {
-            remoteUrl: 'https://mcp.example.com',
-            caBundleRef: { configMapRef: { name: 'corporate-ca', key: 'ca.crt' } },
-          },
+    'certificates, at the key of its own': {
+      kind: 'MCPOIDCConfig',
+      value: trusting('corporate-ca', 'root.pem'),
+      others: [configMap('corporate-ca', { 'root.pem': BUNDLE })],
+    },
+    'certificates, and a text behind the last one, which the process of a workload accepts': {
+      kind: 'MCPOIDCConfig',
+      value: trusting('corporate-ca'),
+      others: [configMap('corporate-ca', { 'ca.crt': `${BUNDLE}# renewed in March\n` })],
+    },
+    'certificates of a remote server': {
+      kind: 'MCPServerEntry',
+      value: {
+        spec: {
+          remoteUrl: 'https://mcp.example.com',
+          caBundleRef: { configMapRef: { name: 'corporate-ca', key: 'ca.crt' } },
         },
-        others: [configMap('corporate-ca', { 'ca.crt': BUNDLE })],
       },
-    ],
-    invalid: [
-      {
-        title: 'another name',
-        kind: 'MCPOIDCConfig',
-        value: trusting('corporate-ca'),
-        others: [configMap('trust', { 'ca.crt': BUNDLE })],
-        findings: [
-          'spec.inline.caBundleRef.configMapRef.name: Not found: "corporate-ca": no ConfigMap of this name in namespace \'default\' yet; meanwhile the workload waits, or is not reconciled',
-        ],
-      },
-      {
-        title: 'another key',
-        kind: 'MCPExternalAuthConfig',
-        value: {
-          spec: {
-            type: 'embeddedAuthServer',
-            embeddedAuthServer: {
-              issuer: 'https://auth.example.com',
-              upstreamProviders: [
-                {
-                  name: 'okta',
-                  type: 'oidc',
-                  oidcConfig: {
-                    issuerUrl: 'https://okta.example.com',
-                    clientId: 'vmcp',
-                    caBundleRef: { configMapRef: { name: 'corporate-ca', key: 'ca.pem' } },
-                  },
+      others: [configMap('corporate-ca', { 'ca.crt': BUNDLE })],
+    },
+    'another name': {
+      kind: 'MCPOIDCConfig',
+      value: trusting('corporate-ca'),
+      others: [configMap('trust', { 'ca.crt': BUNDLE })],
+      findings:
+        'spec.inline.caBundleRef.configMapRef.name: Not found: "corporate-ca": no ConfigMap of this name in namespace \'default\' yet; meanwhile the workload waits, or is not reconciled',
+    },
+    'another key': {
+      kind: 'MCPExternalAuthConfig',
+      value: {
+        spec: {
+          type: 'embeddedAuthServer',
+          embeddedAuthServer: {
+            issuer: 'https://auth.example.com',
+            upstreamProviders: [
+              {
+                name: 'okta',
+                type: 'oidc',
+                oidcConfig: {
+                  issuerUrl: 'https://okta.example.com',
+                  clientId: 'vmcp',
+                  caBundleRef: { configMapRef: { name: 'corporate-ca', key: 'ca.pem' } },
                 },
-              ],
-            },
+              },
+            ],
           },
         },
-        others: [configMap('corporate-ca', { 'ca.crt': BUNDLE })],
-        findings: [
-          'spec.embeddedAuthServer.upstreamProviders[0].oidcConfig.caBundleRef.configMapRef.key: Not found: "ca.pem": the ConfigMap "corporate-ca" has no such key; there is "ca.crt"; meanwhile the workload waits, or is not reconciled',
-        ],
       },
-      {
-        title: 'a private key before the certificate',
-        kind: 'MCPOIDCConfig',
-        value: trusting('corporate-ca'),
-        others: [
-          configMap('corporate-ca', {
-            'ca.crt': `-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n${BUNDLE}`,
-          }),
-        ],
-        findings: [
-          'spec.inline.caBundleRef.configMapRef.key: Invalid value: "ca.crt": the ConfigMap "corporate-ca" must begin with a PEM certificate there',
-        ],
-      },
-      {
-        title: 'a private key beside the certificate',
-        kind: 'VirtualMCPServer',
-        value: {
-          spec: {
-            groupRef: { name: 'tools' },
-            authServerConfig: {
-              issuer: 'https://auth.example.com',
-              upstreamProviders: [
-                {
-                  name: 'okta',
-                  type: 'oidc',
-                  oidcConfig: {
-                    issuerUrl: 'https://okta.example.com',
-                    clientId: 'vmcp',
-                    caBundleRef: { configMapRef: { name: 'corporate-ca', key: 'ca.crt' } },
-                  },
+      others: [configMap('corporate-ca', { 'ca.crt': BUNDLE })],
+      findings:
+        'spec.embeddedAuthServer.upstreamProviders[0].oidcConfig.caBundleRef.configMapRef.key: Not found: "ca.pem": the ConfigMap "corporate-ca" has no such key; there is "ca.crt"; meanwhile the workload waits, or is not reconciled',
+    },
+    'a private key before the certificate': {
+      kind: 'MCPOIDCConfig',
+      value: trusting('corporate-ca'),
+      others: [
+        configMap('corporate-ca', {
+          'ca.crt': `-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n${BUNDLE}`,
+        }),
+      ],
+      findings:
+        'spec.inline.caBundleRef.configMapRef.key: Invalid value: "ca.crt": the ConfigMap "corporate-ca" must begin with a PEM certificate there',
+    },
+    'a private key beside the certificate': {
+      kind: 'VirtualMCPServer',
+      value: {
+        spec: {
+          groupRef: { name: 'tools' },
+          authServerConfig: {
+            issuer: 'https://auth.example.com',
+            upstreamProviders: [
+              {
+                name: 'okta',
+                type: 'oidc',
+                oidcConfig: {
+                  issuerUrl: 'https://okta.example.com',
+                  clientId: 'vmcp',
+                  caBundleRef: { configMapRef: { name: 'corporate-ca', key: 'ca.crt' } },
                 },
-              ],
-            },
+              },
+            ],
           },
         },
-        others: [
-          configMap('corporate-ca', {
-            'ca.crt': `${BUNDLE}-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n`,
-          }),
-        ],
-        findings: [
-          'spec.authServerConfig.upstreamProviders[0].oidcConfig.caBundleRef.configMapRef.key: Invalid value: "ca.crt": the ConfigMap "corporate-ca" must hold PEM certificates there, and nothing else',
-        ],
       },
-      ...(['MCPServer', 'MCPRemoteProxy'] as const).map((kind) => ({
-        title: `policies that are not there, of an ${kind}`,
-        kind,
-        value: { spec: { authzConfig: { type: 'configMap' as const, configMap: { name: 'policies' } } } },
-        others: [configMap('policies', { 'policies.json': '{}' })],
-        findings: [
-          'spec.authzConfig.configMap.key: Not found: "authz.json": the ConfigMap "policies" has no such key; there is "policies.json"; meanwhile the workload waits, or is not reconciled',
-        ] as const,
-      })),
-    ],
+      others: [
+        configMap('corporate-ca', {
+          'ca.crt': `${BUNDLE}-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n`,
+        }),
+      ],
+      findings:
+        'spec.authServerConfig.upstreamProviders[0].oidcConfig.caBundleRef.configMapRef.key: Invalid value: "ca.crt": the ConfigMap "corporate-ca" must hold PEM certificates there, and nothing else',
+    },
+    ...Object.fromEntries(
+      (['MCPServer', 'MCPRemoteProxy'] as const).map((kind) => [
+        `policies that are not there, of an ${kind}`,
+        {
+          kind,
+          value: { spec: { authzConfig: { type: 'configMap' as const, configMap: { name: 'policies' } } } },
+          others: [configMap('policies', { 'policies.json': '{}' })],
+          findings:
+            'spec.authzConfig.configMap.key: Not found: "authz.json": the ConfigMap "policies" has no such key; there is "policies.json"; meanwhile the workload waits, or is not reconciled',
+        },
+      ]),
+    ),
   },
 })

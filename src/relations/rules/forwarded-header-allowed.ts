@@ -14,7 +14,6 @@ export const forwardedHeaderAllowed = defineRule({
   id: 'forwarded-header-allowed',
   on: [MCPRemoteProxy, MCPServerEntry],
   needs: ['headerForward'],
-  reads: [],
   severity: 'warning',
   summary: '`headerForward` adds headers of its own: none of the route, of the connection or of a proxy.',
   why: 'The process that adds the headers checks their names, in any case of letters: the container of an MCPRemoteProxy ends at its start, and vMCP cannot call an MCPServerEntry.',
@@ -23,7 +22,6 @@ export const forwardedHeaderAllowed = defineRule({
       'CrashLoopBackOff of the proxy, or a backend that is missing from the gateway; the log says that a header "is restricted and cannot be configured for forwarding" or "cannot be forwarded"',
     reportedBy: 'start-up',
     consequence: 'does not start',
-    threads: [],
   },
   sources: ['decision 3', 'decision 21'],
   *check({ spec }, { path, self }) {
@@ -36,41 +34,34 @@ export const forwardedHeaderAllowed = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'headers of its own',
-        value: forwarding({
-          addPlaintextHeaders: { 'X-Tenant-Id': 'tools', 'X-Forwarded-Port': '443' },
-          addHeadersFromSecret: [
-            { headerName: 'Authorization', valueSecretRef: { name: 'jira', key: 'authorization' } },
-          ],
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'the host of a remote server, in a proxy',
-        kind: 'MCPRemoteProxy',
-        value: forwarding({ addPlaintextHeaders: { host: 'jira.example.com', 'X Tenant': 'tools' } }),
-        findings: [
-          `spec.headerForward.addPlaintextHeaders[host]: Invalid value: "host": ${REFUSED.MCPRemoteProxy}`,
-          'spec.headerForward.addPlaintextHeaders[X Tenant]: Invalid value: "X Tenant": must be the name of a header, such as \'X-Tenant-Id\'',
+    'headers of its own': {
+      value: forwarding({
+        addPlaintextHeaders: { 'X-Tenant-Id': 'tools', 'X-Forwarded-Port': '443' },
+        addHeadersFromSecret: [
+          { headerName: 'Authorization', valueSecretRef: { name: 'jira', key: 'authorization' } },
         ],
-      },
-      {
-        title: 'a header of proxies, in an entry',
-        kind: 'MCPServerEntry',
-        value: forwarding({
-          addPlaintextHeaders: { 'X-Forwarded-For': '10.0.0.1' },
-          addHeadersFromSecret: [
-            { headerName: 'Proxy-Authorization', valueSecretRef: { name: 'jira', key: 'proxy' } },
-          ],
-        }),
-        findings: [
-          `spec.headerForward.addPlaintextHeaders[X-Forwarded-For]: Invalid value: "X-Forwarded-For": ${REFUSED.MCPServerEntry}`,
-          `spec.headerForward.addHeadersFromSecret[0].headerName: Invalid value: "Proxy-Authorization": ${REFUSED.MCPServerEntry}`,
+      }),
+    },
+    'the host of a remote server, in a proxy': {
+      kind: 'MCPRemoteProxy',
+      value: forwarding({ addPlaintextHeaders: { host: 'jira.example.com', 'X Tenant': 'tools' } }),
+      findings: [
+        `spec.headerForward.addPlaintextHeaders[host]: Invalid value: "host": ${REFUSED.MCPRemoteProxy}`,
+        'spec.headerForward.addPlaintextHeaders[X Tenant]: Invalid value: "X Tenant": must be the name of a header, such as \'X-Tenant-Id\'',
+      ],
+    },
+    'a header of proxies, in an entry': {
+      kind: 'MCPServerEntry',
+      value: forwarding({
+        addPlaintextHeaders: { 'X-Forwarded-For': '10.0.0.1' },
+        addHeadersFromSecret: [
+          { headerName: 'Proxy-Authorization', valueSecretRef: { name: 'jira', key: 'proxy' } },
         ],
-      },
-    ],
+      }),
+      findings: [
+        `spec.headerForward.addPlaintextHeaders[X-Forwarded-For]: Invalid value: "X-Forwarded-For": ${REFUSED.MCPServerEntry}`,
+        `spec.headerForward.addHeadersFromSecret[0].headerName: Invalid value: "Proxy-Authorization": ${REFUSED.MCPServerEntry}`,
+      ],
+    },
   },
 })

@@ -29,6 +29,7 @@ import {
   gatewayOf,
   heldServersOf,
   issuingBeside,
+  otherOf,
   serving,
   SINGLE_PROVIDER_KINDS,
   type Workload,
@@ -41,16 +42,12 @@ const ID = 'login-callback-served'
 const MOST_PROVIDERS = 20
 const ISSUER = 'https://auth.example.com'
 const defaulting = { ...authServer(), upstreamProviders: [okta] }
-const config = (embeddedAuthServer: ReturnType<typeof authServer> | typeof defaulting) => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'auth' },
-  spec: { type: 'embeddedAuthServer' as const, embeddedAuthServer },
+const config = (embeddedAuthServer: ReturnType<typeof authServer> | typeof defaulting) =>
+  otherOf('MCPExternalAuthConfig', 'auth', { type: 'embeddedAuthServer' as const, embeddedAuthServer })
+const proxy = otherOf('MCPRemoteProxy', 'wiki', {
+  ...serving({}).spec,
+  authServerRef: { kind: 'MCPExternalAuthConfig', name: 'example' },
 })
-const proxy = {
-  kind: 'MCPRemoteProxy',
-  metadata: { name: 'wiki' },
-  spec: { ...serving({}).spec, authServerRef: { kind: 'MCPExternalAuthConfig', name: 'example' } },
-}
 const at = (
   resourceUrl: string,
   authServerConfig: NonNullable<ReturnType<typeof gatewayOf>['spec']>['authServerConfig'],
@@ -91,64 +88,47 @@ export const loginCallbackServed = defineRule({
       }
   },
   examples: {
-    valid: [
-      { title: 'no path', kind: 'VirtualMCPServer', value: at(ISSUER, defaulting) },
-      { title: 'a slash alone', kind: 'VirtualMCPServer', value: at(`${ISSUER}/`, defaulting) },
+    'no path': { kind: 'VirtualMCPServer', value: at(ISSUER, defaulting) },
+    'a slash alone': { kind: 'VirtualMCPServer', value: at(`${ISSUER}/`, defaulting) },
+    'a path, and the callback of the root': {
+      kind: 'VirtualMCPServer',
+      value: at(`${ISSUER}/mcp`, authServer('okta', 'github')),
+    },
+    'the same in the configuration of a workload': {
+      kind: 'MCPServer',
+      value: serving({}),
+      others: [config(authServer('okta'))],
+    },
+    'the same at the configuration': [
+      { kind: 'MCPExternalAuthConfig', value: { spec: config(authServer('okta')).spec }, others: [proxy] },
       {
-        title: 'a path, and the callback of the root',
-        kind: 'VirtualMCPServer',
-        value: at(`${ISSUER}/mcp`, authServer('okta', 'github')),
-      },
-      {
-        title: 'the same in the configuration of a workload',
-        kind: 'MCPServer',
-        value: serving({}),
-        others: [config(authServer('okta'))],
-      },
-      {
-        title: 'the same at the configuration',
-        kind: 'MCPExternalAuthConfig',
-        value: { spec: config(authServer('okta')).spec },
-        others: [proxy],
-      },
-    ],
-    invalid: [
-      {
-        title: 'a path in `resourceUrl`, below which the callback is',
-        kind: 'VirtualMCPServer',
-        value: at(`${ISSUER}/mcp`, defaulting),
-        findings: [
-          'spec.authServerConfig.upstreamProviders[0].oidcConfig.redirectUri: logins at "okta" end at "https://auth.example.com/mcp/oauth/callback", which is not served; write and register "https://auth.example.com/oauth/callback"',
-        ],
-      },
-      {
-        title: 'the same of a workload',
-        kind: 'MCPRemoteProxy',
-        value: serving({}),
-        others: [config(defaulting)],
-        findings: [
-          'spec.oidcConfigRef.resourceUrl: logins at "okta" end at "https://auth.example.com/mcp/oauth/callback", which is not served; write and register "https://auth.example.com/oauth/callback" in MCPExternalAuthConfig "auth"',
-        ],
-      },
-      {
-        title: 'the same at the configuration',
         kind: 'MCPExternalAuthConfig',
         value: { spec: config(defaulting).spec },
         others: [proxy],
-        findings: [
+        findings:
           'spec.embeddedAuthServer.upstreamProviders[0].oidcConfig.redirectUri: write and register "https://auth.example.com/oauth/callback": logins for MCPRemoteProxy "wiki" end at "https://auth.example.com/mcp/oauth/callback", not served',
-        ],
-      },
-      {
-        title: 'the same at the configuration of two workloads',
-        kind: 'MCPExternalAuthConfig',
-        value: { spec: config(defaulting).spec },
-        others: [proxy, { ...proxy, metadata: { name: 'jira' } }],
-        findings: [
-          'spec.embeddedAuthServer.upstreamProviders[0].oidcConfig.redirectUri: write and register "https://auth.example.com/oauth/callback": logins for MCPRemoteProxy "jira" and MCPRemoteProxy "wiki" end below a path, not served',
-        ],
       },
     ],
+    'a path in `resourceUrl`, below which the callback is': {
+      kind: 'VirtualMCPServer',
+      value: at(`${ISSUER}/mcp`, defaulting),
+      findings:
+        'spec.authServerConfig.upstreamProviders[0].oidcConfig.redirectUri: logins at "okta" end at "https://auth.example.com/mcp/oauth/callback", which is not served; write and register "https://auth.example.com/oauth/callback"',
+    },
+    'the same of a workload': {
+      kind: 'MCPRemoteProxy',
+      value: serving({}),
+      others: [config(defaulting)],
+      findings:
+        'spec.oidcConfigRef.resourceUrl: logins at "okta" end at "https://auth.example.com/mcp/oauth/callback", which is not served; write and register "https://auth.example.com/oauth/callback" in MCPExternalAuthConfig "auth"',
+    },
+    'the same at the configuration of two workloads': {
+      kind: 'MCPExternalAuthConfig',
+      value: { spec: config(defaulting).spec },
+      others: [proxy, { ...proxy, metadata: { name: 'jira' } }],
+      findings:
+        'spec.embeddedAuthServer.upstreamProviders[0].oidcConfig.redirectUri: write and register "https://auth.example.com/oauth/callback": logins for MCPRemoteProxy "jira" and MCPRemoteProxy "wiki" end below a path, not served',
+    },
   },
 })
 

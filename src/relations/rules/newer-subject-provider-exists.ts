@@ -31,6 +31,7 @@ import {
   inline,
   joiningAs,
   newerSubjectProvider,
+  otherOf,
   type Providers,
   providersOf,
   REACHED_KINDS,
@@ -42,11 +43,8 @@ import {
   WORKLOAD,
 } from '../index.ts'
 
-const config = (type: 'xaa' | 'awsSts', settings: object): Other => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'jira' },
-  spec: { type, [type]: settings },
-})
+const config = (type: 'xaa' | 'awsSts', settings: object): Other =>
+  otherOf('MCPExternalAuthConfig', 'jira', { type, [type]: settings })
 const XAA = {
   idpTokenUrl: 'https://okta.example.com/token',
   targetTokenUrl: 'https://jira.example.com/token',
@@ -100,106 +98,85 @@ export const newerSubjectProviderExists = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the only provider',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: authServer('okta'), outgoingAuth: inline({ jira: 'jira' }) }),
-        others: [backend('jira'), config('xaa', XAA)],
-      },
-      {
-        title: 'one of two',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
-        others: [backend('jira', 'jira'), config('xaa', { ...XAA, subjectProviderName: 'okta' })],
-      },
-      {
-        title: 'a role for the token of the caller',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf(),
-        others: [backend('jira', 'jira', 'MCPRemoteProxy'), config('awsSts', AWS)],
-      },
-      {
-        title: 'a role for the token of the provider',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [
-          backend('jira', 'jira', 'MCPRemoteProxy'),
-          config('awsSts', { ...AWS, subjectProviderName: 'okta' }),
-        ],
-      },
-      {
-        title: 'a backend that joins, with one of the providers',
-        kind: 'MCPServer',
-        value: joiningAs('jira'),
-        others: [
-          gateway('vmcp', { authServerConfig: authServer('okta', 'github') }),
-          config('xaa', { ...XAA, subjectProviderName: 'okta' }),
-        ],
-      },
-    ],
-    invalid: [
-      {
-        title: 'a role for the token of another provider',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [
-          backend('jira', 'jira', 'MCPRemoteProxy'),
-          config('awsSts', { ...AWS, subjectProviderName: 'octa' }),
-        ],
-        findings: [
-          'spec.authServerConfig: MCPExternalAuthConfig "jira" has awsSts.subjectProviderName "octa", and authServerConfig has no such upstream provider, so every call to the backend fails; there is "okta"',
-        ],
-      },
-      {
-        title: 'several providers, and none named',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          authServerConfig: authServer('okta', 'github'),
-          outgoingAuth: inline({ jira: 'jira' }),
-        }),
-        others: [backend('jira'), config('xaa', XAA)],
-        findings: [
-          'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: set xaa.subjectProviderName in MCPExternalAuthConfig "jira": the operator chooses none of several providers, so no call gets a token; there is "okta", "github"',
-        ],
-      },
-      {
-        title: 'none named, discovered: releases do not choose the only one there',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [backend('jira', 'jira'), config('xaa', XAA)],
-        findings: [
-          'spec.authServerConfig: set xaa.subjectProviderName in MCPExternalAuthConfig "jira": for discovered backends the operator chooses no provider, so every call to the backend fails; there is "okta"',
-        ],
-      },
-      {
-        title: 'no embedded server',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf(),
-        others: [backend('jira', 'jira'), config('xaa', { ...XAA, subjectProviderName: 'okta' })],
-        findings: [
-          'spec.authServerConfig: MCPExternalAuthConfig "jira" exchanges the token of a login (xaa), and there is no authServerConfig, so every call to the backend fails; add one with the provider',
-        ],
-      },
-      {
-        title: 'a backend that joins later',
-        kind: 'MCPServerEntry',
-        value: joiningAs('jira'),
-        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), config('xaa', XAA)],
-        findings: [
-          'spec.externalAuthConfigRef.name: set xaa.subjectProviderName in MCPExternalAuthConfig "jira": for discovered backends the operator chooses no provider, so every call fails; VirtualMCPServer "vmcp" has "okta"',
-        ],
-      },
-      {
-        title: 'a backend that joins a VirtualMCPServer without logins',
-        kind: 'MCPRemoteProxy',
-        value: joiningAs('jira'),
-        others: [gateway('vmcp'), config('xaa', XAA)],
-        findings: [
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" exchanges the token of a login (xaa), and VirtualMCPServer "vmcp" has no authServerConfig, so every call fails; add one with the provider',
-        ],
-      },
-    ],
+    'the only provider': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: authServer('okta'), outgoingAuth: inline({ jira: 'jira' }) }),
+      others: [backend('jira'), config('xaa', XAA)],
+    },
+    'one of two': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
+      others: [backend('jira', 'jira'), config('xaa', { ...XAA, subjectProviderName: 'okta' })],
+    },
+    'a role for the token of the caller': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf(),
+      others: [backend('jira', 'jira', 'MCPRemoteProxy'), config('awsSts', AWS)],
+    },
+    'a role for the token of the provider': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [
+        backend('jira', 'jira', 'MCPRemoteProxy'),
+        config('awsSts', { ...AWS, subjectProviderName: 'okta' }),
+      ],
+    },
+    'a backend that joins, with one of the providers': {
+      kind: 'MCPServer',
+      value: joiningAs('jira'),
+      others: [
+        gateway('vmcp', { authServerConfig: authServer('okta', 'github') }),
+        config('xaa', { ...XAA, subjectProviderName: 'okta' }),
+      ],
+    },
+    'a role for the token of another provider': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [
+        backend('jira', 'jira', 'MCPRemoteProxy'),
+        config('awsSts', { ...AWS, subjectProviderName: 'octa' }),
+      ],
+      findings:
+        'spec.authServerConfig: MCPExternalAuthConfig "jira" has awsSts.subjectProviderName "octa", and authServerConfig has no such upstream provider, so every call to the backend fails; there is "okta"',
+    },
+    'several providers, and none named': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({
+        authServerConfig: authServer('okta', 'github'),
+        outgoingAuth: inline({ jira: 'jira' }),
+      }),
+      others: [backend('jira'), config('xaa', XAA)],
+      findings:
+        'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: set xaa.subjectProviderName in MCPExternalAuthConfig "jira": the operator chooses none of several providers, so no call gets a token; there is "okta", "github"',
+    },
+    'none named, discovered: releases do not choose the only one there': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [backend('jira', 'jira'), config('xaa', XAA)],
+      findings:
+        'spec.authServerConfig: set xaa.subjectProviderName in MCPExternalAuthConfig "jira": for discovered backends the operator chooses no provider, so every call to the backend fails; there is "okta"',
+    },
+    'no embedded server': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf(),
+      others: [backend('jira', 'jira'), config('xaa', { ...XAA, subjectProviderName: 'okta' })],
+      findings:
+        'spec.authServerConfig: MCPExternalAuthConfig "jira" exchanges the token of a login (xaa), and there is no authServerConfig, so every call to the backend fails; add one with the provider',
+    },
+    'a backend that joins later': {
+      kind: 'MCPServerEntry',
+      value: joiningAs('jira'),
+      others: [gateway('vmcp', { authServerConfig: authServer('okta') }), config('xaa', XAA)],
+      findings:
+        'spec.externalAuthConfigRef.name: set xaa.subjectProviderName in MCPExternalAuthConfig "jira": for discovered backends the operator chooses no provider, so every call fails; VirtualMCPServer "vmcp" has "okta"',
+    },
+    'a backend that joins a VirtualMCPServer without logins': {
+      kind: 'MCPRemoteProxy',
+      value: joiningAs('jira'),
+      others: [gateway('vmcp'), config('xaa', XAA)],
+      findings:
+        'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" exchanges the token of a login (xaa), and VirtualMCPServer "vmcp" has no authServerConfig, so every call fails; add one with the provider',
+    },
   },
 })
 

@@ -34,42 +34,30 @@ export const offlineAccessAdvertised = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'the scope', kind: 'VirtualMCPServer', value: advertising('openid', 'offline_access') },
-      {
-        title: 'the scopes by default',
-        kind: 'VirtualMCPServer',
-        value: server({ authServerConfig: embedded }),
-      },
-      {
-        title: 'scopes of another issuer',
-        kind: 'VirtualMCPServer',
-        value: server({
-          incomingAuth: { ...oidc, oidcConfigRef: { ...oidc.oidcConfigRef, scopes: ['openid'] } },
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'scopes without it',
-        kind: 'VirtualMCPServer',
-        value: advertising('openid', 'profile'),
-        findings: [`spec.incomingAuth.oidcConfigRef.scopes: ${MISSING}`],
-      },
-      {
-        title: 'scopes of a proxy without it',
-        kind: 'MCPRemoteProxy',
-        value: serving({ scopes: ['openid', 'email'] }),
-        others: [serverConfig('auth', 'okta')],
-        findings: [`spec.oidcConfigRef.scopes: ${MISSING}`],
-      },
-      {
-        title: 'scopes of a server without it',
-        kind: 'MCPServer',
-        value: serving({ scopes: ['openid'] }),
-        others: [serverConfig('auth', 'okta')],
-        findings: [`spec.oidcConfigRef.scopes: ${MISSING}`],
-      },
-    ],
+    'the scope': { kind: 'VirtualMCPServer', value: advertising('openid', 'offline_access') },
+    'the scopes by default': { kind: 'VirtualMCPServer', value: server({ authServerConfig: embedded }) },
+    'scopes of another issuer': {
+      kind: 'VirtualMCPServer',
+      value: server({
+        incomingAuth: { ...oidc, oidcConfigRef: { ...oidc.oidcConfigRef, scopes: ['openid'] } },
+      }),
+    },
+    'scopes without it': {
+      kind: 'VirtualMCPServer',
+      value: advertising('openid', 'profile'),
+      findings: `spec.incomingAuth.oidcConfigRef.scopes: ${MISSING}`,
+    },
+    'scopes of a proxy without it': {
+      kind: 'MCPRemoteProxy',
+      value: serving({ scopes: ['openid', 'email'] }),
+      others: [serverConfig('auth', 'okta')],
+      findings: `spec.oidcConfigRef.scopes: ${MISSING}`,
+    },
+    'scopes of a server without it': {
+      kind: 'MCPServer',
+      value: serving({ scopes: ['openid'] }),
+      others: [serverConfig('auth', 'okta')],
+      findings: `spec.oidcConfigRef.scopes: ${MISSING}`,
+    },
   },
 })

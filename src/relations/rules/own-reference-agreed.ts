@@ -1,4 +1,4 @@
-import { defineRule } from '../../rule/index.ts'
+import { defineRule, says } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer, MCPServerEntry, VirtualMCPServer } from '../../kinds/schemas.ts'
 import {
   backend,
@@ -24,51 +24,40 @@ export const ownReferenceAgreed = defineRule({
     'Where no release is known, a backend that an inline VirtualMCPServer does not list has no `externalAuthConfigRef` of its own.',
   why: 'The specification sends such a backend nothing, or the default; releases use its own reference. With the release named or installed, this is not said.',
   sources: [
-    { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
+    says('5.2', 'inline: backends that are not in the map receive unauthenticated requests.'),
     'decision 10',
   ],
   check: (resource, { cluster, self }) =>
     ownReferenceErrors(ID, resource, self, cluster, ({ endsPod, isLeftOut }) => !endsPod && !isLeftOut),
   examples: {
-    valid: [
-      {
-        title: 'each backend is listed',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
-        others: [backend('jira', 'other'), headerConfig('key'), headerConfig('other')],
-      },
-      {
-        title: 'each backend chooses',
-        kind: 'MCPServer',
-        value: workload('jira', 'tools'),
-        others: [gateway('tools'), exchangeConfig('jira')],
-      },
-      {
-        title: 'the default is the same configuration',
-        kind: 'MCPRemoteProxy',
-        value: workload('jira', 'tools'),
-        others: [gateway('tools', { outgoingAuth: inline({}, 'jira') }), exchangeConfig('jira')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'an exchange, where the default is another one',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ outgoingAuth: inline({}, 'all') }),
-        others: [backend('jira', 'jira', 'MCPServerEntry'), exchangeConfig('jira'), exchangeConfig('all')],
-        findings: [
-          'spec.outgoingAuth.backends: list MCPServerEntry "jira": the specification has the default for it, releases use its own MCPExternalAuthConfig "jira"',
-        ],
-      },
-      {
-        title: 'the same, of an entry, where the default is another one',
-        kind: 'MCPServerEntry',
-        value: workload('key', 'tools'),
-        others: [gateway('tools', { outgoingAuth: inline({}, 'other') }), exchangeConfig('key')],
-        findings: [
-          'spec.externalAuthConfigRef: list this workload in `backends` of VirtualMCPServer "tools": the specification has the default for it, releases use this reference',
-        ],
-      },
-    ],
+    'each backend is listed': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
+      others: [backend('jira', 'other'), headerConfig('key'), headerConfig('other')],
+    },
+    'each backend chooses': {
+      kind: 'MCPServer',
+      value: workload('jira', 'tools'),
+      others: [gateway('tools'), exchangeConfig('jira')],
+    },
+    'the default is the same configuration': {
+      kind: 'MCPRemoteProxy',
+      value: workload('jira', 'tools'),
+      others: [gateway('tools', { outgoingAuth: inline({}, 'jira') }), exchangeConfig('jira')],
+    },
+    'an exchange, where the default is another one': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ outgoingAuth: inline({}, 'all') }),
+      others: [backend('jira', 'jira', 'MCPServerEntry'), exchangeConfig('jira'), exchangeConfig('all')],
+      findings:
+        'spec.outgoingAuth.backends: list MCPServerEntry "jira": the specification has the default for it, releases use its own MCPExternalAuthConfig "jira"',
+    },
+    'the same, of an entry, where the default is another one': {
+      kind: 'MCPServerEntry',
+      value: workload('key', 'tools'),
+      others: [gateway('tools', { outgoingAuth: inline({}, 'other') }), exchangeConfig('key')],
+      findings:
+        'spec.externalAuthConfigRef: list this workload in `backends` of VirtualMCPServer "tools": the specification has the default for it, releases use this reference',
+    },
   },
 })

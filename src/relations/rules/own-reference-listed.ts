@@ -1,4 +1,4 @@
-import { defineRule } from '../../rule/index.ts'
+import { defineRule, says } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer, MCPServerEntry, VirtualMCPServer } from '../../kinds/schemas.ts'
 import {
   backend,
@@ -32,69 +32,54 @@ export const ownReferenceListed = defineRule({
     threads: ['stacklok/toolhive#6837'],
   },
   sources: [
-    { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
+    says('5.2', 'inline: backends that are not in the map receive unauthenticated requests.'),
     'decision 10',
   ],
   check: (resource, { cluster, self }) =>
     ownReferenceErrors(ID, resource, self, cluster, ({ endsPod, isLeftOut }) => endsPod || isLeftOut),
   examples: {
-    valid: [
-      {
-        title: 'each backend is listed',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
-        others: [backend('jira', 'other'), headerConfig('key'), headerConfig('other')],
-      },
-      {
-        title: 'the default is the same configuration',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ outgoingAuth: inline({}, 'key') }),
-        others: [backend('jira', 'key'), headerConfig('key')],
-      },
-      {
-        title: 'each backend chooses',
-        kind: 'MCPRemoteProxy',
-        value: workload('key', 'tools'),
-        others: [gateway('tools'), headerConfig('key')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'a key in a Secret, of a backend that is not listed',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ outgoingAuth: inline({ jira: 'jira' }) }),
-        others: [backend('jira'), backend('wiki', 'key'), exchangeConfig('jira'), headerConfig('key')],
-        findings: [
-          'spec.outgoingAuth.backends: list MCPServer "wiki": the specification has no credentials for it, releases use its own MCPExternalAuthConfig "key", and up to 0.56 vMCP does not start, as its Secret is not mounted',
-        ],
-      },
-      {
-        title: 'the same, of the backend',
-        kind: 'MCPServer',
-        value: workload('key', 'tools'),
-        others: [gateway('tools', { outgoingAuth: inline({ jira: 'other' }) }), headerConfig('key')],
-        findings: [
-          'spec.externalAuthConfigRef: list this workload in `backends` of VirtualMCPServer "tools": the specification has no credentials for it, releases use this reference, and up to 0.56 vMCP does not start, as its Secret is not mounted',
-        ],
-      },
-      {
-        title: 'a bearer token of a proxy, for which releases have no strategy',
-        kind: 'MCPRemoteProxy',
-        value: workload('token', 'tools'),
-        others: [gateway('tools', { outgoingAuth: inline({}, 'other') }), bearerConfig('token')],
-        findings: [
-          'spec.externalAuthConfigRef: list this workload in `backends` of VirtualMCPServer "tools": the specification has the default for it, releases leave it out: they cannot use this reference',
-        ],
-      },
-      {
-        title: 'the same, of an entry',
-        kind: 'MCPServerEntry',
-        value: workload('key', 'tools'),
-        others: [gateway('tools', { outgoingAuth: inline({}, 'other') }), headerConfig('key')],
-        findings: [
-          'spec.externalAuthConfigRef: list this workload in `backends` of VirtualMCPServer "tools": the specification has the default for it, releases use this reference, and up to 0.56 vMCP does not start, as its Secret is not mounted',
-        ],
-      },
-    ],
+    'each backend is listed': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
+      others: [backend('jira', 'other'), headerConfig('key'), headerConfig('other')],
+    },
+    'the default is the same configuration': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ outgoingAuth: inline({}, 'key') }),
+      others: [backend('jira', 'key'), headerConfig('key')],
+    },
+    'each backend chooses': {
+      kind: 'MCPRemoteProxy',
+      value: workload('key', 'tools'),
+      others: [gateway('tools'), headerConfig('key')],
+    },
+    'a key in a Secret, of a backend that is not listed': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ outgoingAuth: inline({ jira: 'jira' }) }),
+      others: [backend('jira'), backend('wiki', 'key'), exchangeConfig('jira'), headerConfig('key')],
+      findings:
+        'spec.outgoingAuth.backends: list MCPServer "wiki": the specification has no credentials for it, releases use its own MCPExternalAuthConfig "key", and up to 0.56 vMCP does not start, as its Secret is not mounted',
+    },
+    'the same, of the backend': {
+      kind: 'MCPServer',
+      value: workload('key', 'tools'),
+      others: [gateway('tools', { outgoingAuth: inline({ jira: 'other' }) }), headerConfig('key')],
+      findings:
+        'spec.externalAuthConfigRef: list this workload in `backends` of VirtualMCPServer "tools": the specification has no credentials for it, releases use this reference, and up to 0.56 vMCP does not start, as its Secret is not mounted',
+    },
+    'a bearer token of a proxy, for which releases have no strategy': {
+      kind: 'MCPRemoteProxy',
+      value: workload('token', 'tools'),
+      others: [gateway('tools', { outgoingAuth: inline({}, 'other') }), bearerConfig('token')],
+      findings:
+        'spec.externalAuthConfigRef: list this workload in `backends` of VirtualMCPServer "tools": the specification has the default for it, releases leave it out: they cannot use this reference',
+    },
+    'the same, of an entry': {
+      kind: 'MCPServerEntry',
+      value: workload('key', 'tools'),
+      others: [gateway('tools', { outgoingAuth: inline({}, 'other') }), headerConfig('key')],
+      findings:
+        'spec.externalAuthConfigRef: list this workload in `backends` of VirtualMCPServer "tools": the specification has the default for it, releases use this reference, and up to 0.56 vMCP does not start, as its Secret is not mounted',
+    },
   },
 })

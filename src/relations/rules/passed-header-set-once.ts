@@ -10,7 +10,7 @@ import {
   pathTo,
   relatedTo,
   shortQuote,
-  type Thing,
+  type ErrorSubject,
 } from '../../rule/index.ts'
 import { forwardedHeaders } from '../../kinds/headers.ts'
 import { MCPServerEntry, VirtualMCPServer } from '../../kinds/schemas.ts'
@@ -25,6 +25,7 @@ import {
   getWorkload,
   groupOf,
   membersOf,
+  otherOf,
   type Workload,
 } from '../index.ts'
 
@@ -38,11 +39,8 @@ const entrySpec = (headerForward: object) => ({
   remoteUrl: 'https://jira.example.com/mcp',
   headerForward,
 })
-const entry = (name: string, headerForward: object) => ({
-  kind: 'MCPServerEntry',
-  metadata: { name },
-  spec: entrySpec(headerForward),
-})
+const entry = (name: string, headerForward: object) =>
+  otherOf('MCPServerEntry', name, entrySpec(headerForward))
 
 export const passedHeaderSetOnce = defineRule({
   id: ID,
@@ -59,7 +57,6 @@ export const passedHeaderSetOnce = defineRule({
     reportedBy: 'nobody',
     consequence: 'degrades',
     releases: 'from 0.30 on',
-    threads: [],
   },
   sources: ['decision 9', 'decision 21'],
   check(resource, { cluster, self }) {
@@ -68,46 +65,35 @@ export const passedHeaderSetOnce = defineRule({
       : setBy(resource, self, cluster)
   },
   examples: {
-    valid: [
-      {
-        title: 'another header',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ passthroughHeaders: ['X-Request-Id'] }),
-        others: [entry('jira', API_KEY)],
-      },
-      {
-        title: 'a proxy, which sets its header in place of that of the client',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ passthroughHeaders: ['X-Api-Key'] }),
-        others: [{ ...backend('jira', undefined, 'MCPRemoteProxy'), spec: entrySpec(API_KEY) }],
-      },
-      {
-        title: 'an entry of another group',
-        kind: 'MCPServerEntry',
-        value: { spec: { ...entrySpec(TENANT), groupRef: { name: 'other' } } },
-        others: [gateway('tools', { passthroughHeaders: ['X-Tenant-Id'] })],
-      },
-    ],
-    invalid: [
-      {
-        title: 'a key of the client, and of the entry',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ passthroughHeaders: ['X-Request-Id', 'X-Api-Key'] }),
-        others: [entry('jira', API_KEY)],
-        findings: [
-          'spec.passthroughHeaders[1]: MCPServerEntry "jira" sets "x-api-key" in `headerForward`, so calls to such an entry fail when clients send the header; remove it here or from `headerForward`',
-        ],
-      },
-      {
-        title: 'the same, of an entry',
-        kind: 'MCPServerEntry',
-        value: { spec: entrySpec(TENANT) },
-        others: [gateway('tools', { config: { passthroughHeaders: ['x-tenant-id'] } })],
-        findings: [
-          'spec.headerForward.addPlaintextHeaders[X-Tenant-Id]: VirtualMCPServer "tools" passes on this header of clients, so calls with it fail; remove it here or from `passthroughHeaders`',
-        ],
-      },
-    ],
+    'another header': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ passthroughHeaders: ['X-Request-Id'] }),
+      others: [entry('jira', API_KEY)],
+    },
+    'a proxy, which sets its header in place of that of the client': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ passthroughHeaders: ['X-Api-Key'] }),
+      others: [{ ...backend('jira', undefined, 'MCPRemoteProxy'), spec: entrySpec(API_KEY) }],
+    },
+    'an entry of another group': {
+      kind: 'MCPServerEntry',
+      value: { spec: { ...entrySpec(TENANT), groupRef: { name: 'other' } } },
+      others: [gateway('tools', { passthroughHeaders: ['X-Tenant-Id'] })],
+    },
+    'a key of the client, and of the entry': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ passthroughHeaders: ['X-Request-Id', 'X-Api-Key'] }),
+      others: [entry('jira', API_KEY)],
+      findings:
+        'spec.passthroughHeaders[1]: MCPServerEntry "jira" sets "x-api-key" in `headerForward`, so calls to such an entry fail when clients send the header; remove it here or from `headerForward`',
+    },
+    'the same, of an entry': {
+      kind: 'MCPServerEntry',
+      value: { spec: entrySpec(TENANT) },
+      others: [gateway('tools', { config: { passthroughHeaders: ['x-tenant-id'] } })],
+      findings:
+        'spec.headerForward.addPlaintextHeaders[X-Tenant-Id]: VirtualMCPServer "tools" passes on this header of clients, so calls with it fail; remove it here or from `passthroughHeaders`',
+    },
   },
 })
 
@@ -177,7 +163,11 @@ function* setBy(entry: Workload, self: ObjectName, cluster: Cluster): Iterable<F
   }
 }
 
-const cause = (entry: string, header: string): Thing => ['header set twice', entry, header.toLowerCase()]
+const cause = (entry: string, header: string): ErrorSubject => [
+  'header set twice',
+  entry,
+  header.toLowerCase(),
+]
 
 function headersOf({ spec }: Workload) {
   const { headerForward } = (spec ?? {}) as {

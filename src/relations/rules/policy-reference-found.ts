@@ -9,15 +9,12 @@ import {
   shortQuote,
 } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
-import { gatewayOf, getPolicies, policyReferencesOf } from '../index.ts'
+import { gatewayOf, getPolicies, otherOf, policyReferencesOf } from '../index.ts'
 
 const MISSING = 'meanwhile the operator does not reconcile the resource'
 
-const policies = (name: string, type = 'cedarv1'): Other => ({
-  kind: 'MCPAuthzConfig',
-  metadata: { name },
-  spec: { type, config: {} },
-})
+const policies = (name: string, type = 'cedarv1'): Other =>
+  otherOf('MCPAuthzConfig', name, { type, config: {} })
 
 const guarded = (name: string) =>
   gatewayOf({
@@ -53,7 +50,6 @@ export const policyReferenceFound = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
     releases: '`authzConfigRef` from 0.30 on, `toolConfigRef` in all',
-    threads: [],
   },
   sources: ['decision 3', 'decision 9'],
   *check(resource, { cluster, self }) {
@@ -81,67 +77,51 @@ export const policyReferenceFound = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'policies', kind: 'VirtualMCPServer', value: guarded('staff'), others: [policies('staff')] },
-      {
-        title: 'a server of policies, at a workload',
-        kind: 'MCPServer',
-        value: { spec: { authzConfigRef: { name: 'staff' } } },
-        others: [policies('staff', 'httpv1')],
-      },
-      {
-        title: 'a choice of tools of a backend',
-        kind: 'VirtualMCPServer',
-        value: choosing('few'),
-        others: [{ kind: 'MCPToolConfig', metadata: { name: 'few' }, spec: { toolsFilter: ['search'] } }],
-      },
-    ],
-    invalid: [
-      {
-        title: 'another name',
-        kind: 'VirtualMCPServer',
-        value: guarded('stuff'),
-        others: [policies('staff')],
-        findings: [
-          'spec.incomingAuth.authzConfigRef.name: Not found: "stuff": no MCPAuthzConfig of this name in namespace \'default\'; did you mean "staff"; meanwhile the operator does not reconcile the resource',
-        ],
-      },
-      {
-        title: 'a server of policies',
-        kind: 'VirtualMCPServer',
-        value: guarded('staff'),
-        others: [policies('staff', 'httpv1')],
-        findings: [
-          'spec.incomingAuth.authzConfigRef.name: Invalid value: "staff": must be of type \'cedarv1\': the operator refuses "httpv1" here',
-        ],
-      },
-      {
-        title: 'not there',
-        kind: 'MCPServer',
-        value: { spec: { authzConfigRef: { name: 'staff' } } },
-        others: [],
-        findings: [
-          'spec.authzConfigRef.name: Not found: "staff": no MCPAuthzConfig of this name in namespace \'default\' yet; meanwhile the operator does not reconcile the resource',
-        ],
-      },
-      {
-        title: 'a choice of tools that is not there',
-        kind: 'MCPRemoteProxy',
-        value: withTools('few'),
-        others: [],
-        findings: [
-          'spec.toolConfigRef.name: Not found: "few": no MCPToolConfig of this name in namespace \'default\' yet; meanwhile the operator does not reconcile the resource',
-        ],
-      },
-      {
-        title: 'a choice of tools of a backend that is not there',
-        kind: 'VirtualMCPServer',
-        value: choosing('few'),
-        others: [],
-        findings: [
-          'spec.config.aggregation.tools[1].toolConfigRef.name: Not found: "few": no MCPToolConfig of this name in namespace \'default\' yet; meanwhile the operator does not reconcile the resource',
-        ],
-      },
-    ],
+    policies: { kind: 'VirtualMCPServer', value: guarded('staff'), others: [policies('staff')] },
+    'a server of policies, at a workload': {
+      kind: 'MCPServer',
+      value: { spec: { authzConfigRef: { name: 'staff' } } },
+      others: [policies('staff', 'httpv1')],
+    },
+    'a choice of tools of a backend': {
+      kind: 'VirtualMCPServer',
+      value: choosing('few'),
+      others: [{ kind: 'MCPToolConfig', metadata: { name: 'few' }, spec: { toolsFilter: ['search'] } }],
+    },
+    'another name': {
+      kind: 'VirtualMCPServer',
+      value: guarded('stuff'),
+      others: [policies('staff')],
+      findings:
+        'spec.incomingAuth.authzConfigRef.name: Not found: "stuff": no MCPAuthzConfig of this name in namespace \'default\'; did you mean "staff"; meanwhile the operator does not reconcile the resource',
+    },
+    'a server of policies': {
+      kind: 'VirtualMCPServer',
+      value: guarded('staff'),
+      others: [policies('staff', 'httpv1')],
+      findings:
+        'spec.incomingAuth.authzConfigRef.name: Invalid value: "staff": must be of type \'cedarv1\': the operator refuses "httpv1" here',
+    },
+    'not there': {
+      kind: 'MCPServer',
+      value: { spec: { authzConfigRef: { name: 'staff' } } },
+      others: [],
+      findings:
+        'spec.authzConfigRef.name: Not found: "staff": no MCPAuthzConfig of this name in namespace \'default\' yet; meanwhile the operator does not reconcile the resource',
+    },
+    'a choice of tools that is not there': {
+      kind: 'MCPRemoteProxy',
+      value: withTools('few'),
+      others: [],
+      findings:
+        'spec.toolConfigRef.name: Not found: "few": no MCPToolConfig of this name in namespace \'default\' yet; meanwhile the operator does not reconcile the resource',
+    },
+    'a choice of tools of a backend that is not there': {
+      kind: 'VirtualMCPServer',
+      value: choosing('few'),
+      others: [],
+      findings:
+        'spec.config.aggregation.tools[1].toolConfigRef.name: Not found: "few": no MCPToolConfig of this name in namespace \'default\' yet; meanwhile the operator does not reconcile the resource',
+    },
   },
 })

@@ -6,6 +6,7 @@ import {
   type Gateway,
   gatewayOf,
   PERMIT,
+  policiesInline,
   withPolicies,
   type Workload,
 } from '../index.ts'
@@ -22,7 +23,6 @@ export const primaryUpstreamProviderInAuthServer = defineRule({
   id: 'primary-upstream-provider-in-auth-server',
   on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
   needs: ['authzConfig', 'incomingAuth'],
-  reads: [],
   appliesTo: { from: '0.29', orUnknown: true },
   severity: 'advice',
   summary: '`primaryUpstreamProvider` is in `authServerConfig`, not in the inline policies.',
@@ -49,54 +49,50 @@ export const primaryUpstreamProviderInAuthServer = defineRule({
     else yield movedTo(advice(at, DEPRECATED))
   },
   examples: {
-    valid: [
-      {
-        title: 'in the authorization server',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          authServerConfig: { ...authServer('okta', 'github'), primaryUpstreamProvider: 'github' },
-          incomingAuth: withPolicies(),
-        }),
-      },
-      {
-        title: 'policies of a workload',
-        kind: 'MCPServer',
-        value: { spec: { authzConfig: { type: 'inline', inline: { policies: [PERMIT] } } } },
-      },
-    ],
-    invalid: [
-      {
-        title: 'in the inline policies',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          authServerConfig: authServer('okta', 'github'),
-          incomingAuth: withPolicies({ primaryUpstreamProvider: 'github' }),
-        }),
-        findings: [`spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider: ${DEPRECATED}`],
-      },
-      {
-        title: 'in both',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          authServerConfig: { ...authServer('okta', 'github'), primaryUpstreamProvider: 'okta' },
-          incomingAuth: withPolicies({ primaryUpstreamProvider: 'github' }),
-        }),
-        findings: [`spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider: ${SECOND}`],
-      },
-      ...(['MCPServer', 'MCPRemoteProxy'] as const).map((kind) => ({
-        title: `in the policies of an ${kind}`,
-        kind,
-        value: {
-          spec: {
-            authzConfig: {
-              type: 'inline' as const,
-              inline: { policies: [PERMIT], primaryUpstreamProvider: 'okta' },
+    'in the authorization server': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({
+        authServerConfig: { ...authServer('okta', 'github'), primaryUpstreamProvider: 'github' },
+        incomingAuth: withPolicies(),
+      }),
+    },
+    'policies of a workload': {
+      kind: 'MCPServer',
+      value: { spec: { authzConfig: policiesInline(PERMIT) } },
+    },
+    'in the inline policies': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({
+        authServerConfig: authServer('okta', 'github'),
+        incomingAuth: withPolicies({ primaryUpstreamProvider: 'github' }),
+      }),
+      findings: `spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider: ${DEPRECATED}`,
+    },
+    'in both': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({
+        authServerConfig: { ...authServer('okta', 'github'), primaryUpstreamProvider: 'okta' },
+        incomingAuth: withPolicies({ primaryUpstreamProvider: 'github' }),
+      }),
+      findings: `spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider: ${SECOND}`,
+    },
+    ...Object.fromEntries(
+      (['MCPServer', 'MCPRemoteProxy'] as const).map((kind) => [
+        `in the policies of an ${kind}`,
+        {
+          kind,
+          value: {
+            spec: {
+              authzConfig: {
+                type: 'inline' as const,
+                inline: { policies: [PERMIT], primaryUpstreamProvider: 'okta' },
+              },
             },
           },
+          findings: `spec.authzConfig.inline.primaryUpstreamProvider: ${unused(kind)}`,
         },
-        findings: [`spec.authzConfig.inline.primaryUpstreamProvider: ${unused(kind)}`] as const,
-      })),
-    ],
+      ]),
+    ),
   },
 })
 

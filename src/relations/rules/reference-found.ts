@@ -2,10 +2,12 @@ import {
   defineRule,
   dependingOn,
   MOST_HINTS,
+  must,
   nearest,
   notFound,
   pathTo,
   relatedTo,
+  says,
   shortQuote,
 } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer, MCPServerEntry, VirtualMCPServer } from '../../kinds/schemas.ts'
@@ -28,14 +30,14 @@ export const referenceFound = defineRule({
   summary: 'What a reference names exists, in the namespace of the resource.',
   why: 'The workload waits for it, or does without. Apply order is free, so this is not an error: it may come later.',
   sources: [
-    {
-      section: '1',
-      says: 'Shared resources are referenced by name: what is named exists, what is shared is still wanted.',
-    },
-    {
-      section: '2',
-      must: 'A resource is referenced from its own namespace only: a reference is a name, without a namespace.',
-    },
+    says(
+      '1',
+      'Shared resources are referenced by name: what is named exists, what is shared is still wanted.',
+    ),
+    must(
+      '2',
+      'A resource is referenced from its own namespace only: a reference is a name, without a namespace.',
+    ),
     'decision 9',
   ],
   *check(resource, { cluster, self }) {
@@ -59,60 +61,46 @@ export const referenceFound = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a workload, its group and its configuration',
-        kind: 'MCPServer',
-        value: { spec: { groupRef: { name: 'tools' }, externalAuthConfigRef: { name: 'key' } } },
-        others: [group(), headerConfig('key')],
-      },
-      {
-        title: 'a VirtualMCPServer and all that it names',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }, 'key') }),
-        others: [group(), backend('jira'), headerConfig('key'), oidcConfig('corporate')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'a misspelt group',
-        kind: 'MCPServer',
-        value: { spec: { groupRef: { name: 'tolls' } } },
-        others: [group()],
-        findings: [
-          'spec.groupRef.name: Not found: "tolls": no MCPGroup of this name in namespace \'default\'; did you mean "tools"',
-        ],
-      },
-      {
-        title: 'a group, written as older releases did',
-        kind: 'MCPRemoteProxy',
-        value: { spec: { groupRef: 'backends' } },
-        others: [],
-        findings: [
-          'spec.groupRef: Not found: "backends": no MCPGroup of this name in namespace \'default\' yet',
-        ],
-      },
-      {
-        title: 'a configuration of another namespace',
-        kind: 'MCPServerEntry',
-        value: { spec: { groupRef: { name: 'tools' }, externalAuthConfigRef: { name: 'api-key' } } },
-        others: [group(), { ...headerConfig('api-key'), metadata: { name: 'api-key', namespace: 'shared' } }],
-        findings: [
-          "spec.externalAuthConfigRef.name: Not found: \"api-key\": no MCPExternalAuthConfig of this name in namespace 'default'; there is one in namespace 'shared', but references stay within their own",
-        ],
-      },
-      {
-        title: 'nothing there yet',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ outgoingAuth: inline({ jira: 'jira' }, 'fallback') }),
-        others: [backend('jira')],
-        findings: [
-          'spec.groupRef.name: Not found: "tools": no MCPGroup of this name in namespace \'default\' yet',
-          'spec.incomingAuth.oidcConfigRef.name: Not found: "corporate": no MCPOIDCConfig of this name in namespace \'default\' yet',
-          'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: Not found: "jira": no MCPExternalAuthConfig of this name in namespace \'default\' yet',
-          'spec.outgoingAuth.default.externalAuthConfigRef.name: Not found: "fallback": no MCPExternalAuthConfig of this name in namespace \'default\' yet',
-        ],
-      },
-    ],
+    'a workload, its group and its configuration': {
+      kind: 'MCPServer',
+      value: { spec: { groupRef: { name: 'tools' }, externalAuthConfigRef: { name: 'key' } } },
+      others: [group(), headerConfig('key')],
+    },
+    'a VirtualMCPServer and all that it names': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }, 'key') }),
+      others: [group(), backend('jira'), headerConfig('key'), oidcConfig('corporate')],
+    },
+    'a misspelt group': {
+      kind: 'MCPServer',
+      value: { spec: { groupRef: { name: 'tolls' } } },
+      others: [group()],
+      findings:
+        'spec.groupRef.name: Not found: "tolls": no MCPGroup of this name in namespace \'default\'; did you mean "tools"',
+    },
+    'a group, written as older releases did': {
+      kind: 'MCPRemoteProxy',
+      value: { spec: { groupRef: 'backends' } },
+      others: [],
+      findings: 'spec.groupRef: Not found: "backends": no MCPGroup of this name in namespace \'default\' yet',
+    },
+    'a configuration of another namespace': {
+      kind: 'MCPServerEntry',
+      value: { spec: { groupRef: { name: 'tools' }, externalAuthConfigRef: { name: 'api-key' } } },
+      others: [group(), { ...headerConfig('api-key'), metadata: { name: 'api-key', namespace: 'shared' } }],
+      findings:
+        "spec.externalAuthConfigRef.name: Not found: \"api-key\": no MCPExternalAuthConfig of this name in namespace 'default'; there is one in namespace 'shared', but references stay within their own",
+    },
+    'nothing there yet': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ outgoingAuth: inline({ jira: 'jira' }, 'fallback') }),
+      others: [backend('jira')],
+      findings: [
+        'spec.groupRef.name: Not found: "tools": no MCPGroup of this name in namespace \'default\' yet',
+        'spec.incomingAuth.oidcConfigRef.name: Not found: "corporate": no MCPOIDCConfig of this name in namespace \'default\' yet',
+        'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: Not found: "jira": no MCPExternalAuthConfig of this name in namespace \'default\' yet',
+        'spec.outgoingAuth.default.externalAuthConfigRef.name: Not found: "fallback": no MCPExternalAuthConfig of this name in namespace \'default\' yet',
+      ],
+    },
   },
 })

@@ -25,41 +25,29 @@ export const refreshScopeNotAdvertised = defineRule({
       if (scope === 'offline_access') yield advice(oidcReferencePath(self.kind).scopes.at(i), REMEDY)
   },
   examples: {
-    valid: [
-      {
-        title: 'the scopes of calls',
-        kind: 'VirtualMCPServer',
-        value: server(advertising('openid', 'tools')),
+    'the scopes of calls': { kind: 'VirtualMCPServer', value: server(advertising('openid', 'tools')) },
+    'beside an embedded server, whose clients ask for no other scopes': {
+      kind: 'VirtualMCPServer',
+      value: server({ ...advertising('openid', 'offline_access'), authServerConfig: embedded }),
+    },
+    'the scope of refresh tokens': {
+      kind: 'VirtualMCPServer',
+      value: server(advertising('openid', 'offline_access')),
+      findings: `spec.incomingAuth.oidcConfigRef.scopes[1]: ${REMEDY}`,
+    },
+    'the same of a workload': {
+      kind: 'MCPServer',
+      value: {
+        spec: { oidcConfigRef: { name: 'corporate', audience: 'jira', scopes: ['offline_access'] } },
       },
-      {
-        title: 'beside an embedded server, whose clients ask for no other scopes',
-        kind: 'VirtualMCPServer',
-        value: server({ ...advertising('openid', 'offline_access'), authServerConfig: embedded }),
+      findings: `spec.oidcConfigRef.scopes[0]: ${REMEDY}`,
+    },
+    'the same of a proxy': {
+      kind: 'MCPRemoteProxy',
+      value: {
+        spec: { oidcConfigRef: { name: 'corporate', audience: 'jira', scopes: ['offline_access'] } },
       },
-    ],
-    invalid: [
-      {
-        title: 'the scope of refresh tokens',
-        kind: 'VirtualMCPServer',
-        value: server(advertising('openid', 'offline_access')),
-        findings: [`spec.incomingAuth.oidcConfigRef.scopes[1]: ${REMEDY}`],
-      },
-      {
-        title: 'the same of a workload',
-        kind: 'MCPServer',
-        value: {
-          spec: { oidcConfigRef: { name: 'corporate', audience: 'jira', scopes: ['offline_access'] } },
-        },
-        findings: [`spec.oidcConfigRef.scopes[0]: ${REMEDY}`],
-      },
-      {
-        title: 'the same of a proxy',
-        kind: 'MCPRemoteProxy',
-        value: {
-          spec: { oidcConfigRef: { name: 'corporate', audience: 'jira', scopes: ['offline_access'] } },
-        },
-        findings: [`spec.oidcConfigRef.scopes[0]: ${REMEDY}`],
-      },
-    ],
+      findings: `spec.oidcConfigRef.scopes[0]: ${REMEDY}`,
+    },
   },
 })

@@ -4,7 +4,6 @@ import { MCPRemoteProxy, MCPServerEntry } from '../../kinds/schemas.ts'
 export const remoteUrlAllowed = defineRule({
   id: 'remote-url-allowed',
   on: [MCPRemoteProxy, MCPServerEntry],
-  reads: [],
   severity: 'warning',
   summary:
     'A `remoteUrl` has a host outside the cluster and its network, or `allowPrivateEndpoint` allows it.',
@@ -14,7 +13,6 @@ export const remoteUrlAllowed = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
     releases: '`allowPrivateEndpoint` is of 0.45 and later',
-    threads: [],
   },
   sources: ['decision 3'],
   *check({ spec }, { path }) {
@@ -33,32 +31,22 @@ export const remoteUrlAllowed = defineRule({
       )
   },
   examples: {
-    valid: [
-      { title: 'a public server', value: { spec: { remoteUrl: 'https://mcp.example.com/mcp' } } },
-      {
-        title: 'a private address that is allowed',
-        value: { spec: { remoteUrl: 'https://10.1.2.3/mcp', allowPrivateEndpoint: true } },
-      },
-      {
-        title: 'the short name of a Service, which no release refuses',
-        value: { spec: { remoteUrl: 'http://jira.tools.svc:8080/mcp' } },
-      },
-    ],
-    invalid: [
-      {
-        title: 'a Service',
-        value: { spec: { remoteUrl: 'http://jira.tools.svc.cluster.local:8080/mcp' } },
-        findings: [
-          'spec.remoteUrl: the operator refuses a host inside the cluster or its network; set `allowPrivateEndpoint: true` (from release 0.45 on), or use an MCPServer',
-        ],
-      },
-      {
-        title: 'this machine, whatever is allowed',
-        value: { spec: { remoteUrl: 'http://localhost:8080/mcp', allowPrivateEndpoint: true } },
-        findings: [
-          'spec.remoteUrl: the operator refuses this host: a remote server is never at a loopback, link-local or metadata address',
-        ],
-      },
-    ],
+    'a public server': { value: { spec: { remoteUrl: 'https://mcp.example.com/mcp' } } },
+    'a private address that is allowed': {
+      value: { spec: { remoteUrl: 'https://10.1.2.3/mcp', allowPrivateEndpoint: true } },
+    },
+    'the short name of a Service, which no release refuses': {
+      value: { spec: { remoteUrl: 'http://jira.tools.svc:8080/mcp' } },
+    },
+    'a Service': {
+      value: { spec: { remoteUrl: 'http://jira.tools.svc.cluster.local:8080/mcp' } },
+      findings:
+        'spec.remoteUrl: the operator refuses a host inside the cluster or its network; set `allowPrivateEndpoint: true` (from release 0.45 on), or use an MCPServer',
+    },
+    'this machine, whatever is allowed': {
+      value: { spec: { remoteUrl: 'http://localhost:8080/mcp', allowPrivateEndpoint: true } },
+      findings:
+        'spec.remoteUrl: the operator refuses this host: a remote server is never at a loopback, link-local or metadata address',
+    },
   },
 })

@@ -35,7 +35,6 @@ export const resourceUrlAbsolute = defineRule({
       'clients get 401 and cannot log in: "Protected resource … does not match expected …", or the authorization server answers `invalid_target`',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
   sources: ['decision 3', 'decision 21'],
   *check(resource, { cluster, self }) {
@@ -49,45 +48,30 @@ export const resourceUrlAbsolute = defineRule({
     yield invalid(at, resourceUrl, isAbsolute ? FRAGMENT : `is not an absolute http(s) URL: ${NOT_ABSOLUTE}`)
   },
   examples: {
-    valid: [
-      {
-        title: 'the URL of clients',
-        kind: 'VirtualMCPServer',
-        value: checking('https://mcp.example.com/mcp'),
-      },
-      {
-        title: 'beside an embedded server, where the audience is told',
-        kind: 'MCPServer',
-        value: serving({ audience: 'jira', resourceUrl: 'jira' }),
-        others: [serverConfig('auth', 'okta'), oidcConfig('corporate')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'a host without a scheme',
-        kind: 'VirtualMCPServer',
-        value: checking('mcp.example.com/mcp'),
-        findings: [
-          `spec.incomingAuth.oidcConfigRef.resourceUrl: Invalid value: "mcp.example.com/mcp": is not an absolute http(s) URL: ${NOT_ABSOLUTE}`,
-        ],
-      },
-      {
-        title: 'a fragment',
-        kind: 'MCPRemoteProxy',
-        value: {
-          spec: {
-            oidcConfigRef: {
-              name: 'corporate',
-              audience: 'jira',
-              resourceUrl: 'https://jira.example.com/mcp#tools',
-            },
+    'the URL of clients': { kind: 'VirtualMCPServer', value: checking('https://mcp.example.com/mcp') },
+    'beside an embedded server, where the audience is told': {
+      kind: 'MCPServer',
+      value: serving({ audience: 'jira', resourceUrl: 'jira' }),
+      others: [serverConfig('auth', 'okta'), oidcConfig('corporate')],
+    },
+    'a host without a scheme': {
+      kind: 'VirtualMCPServer',
+      value: checking('mcp.example.com/mcp'),
+      findings: `spec.incomingAuth.oidcConfigRef.resourceUrl: Invalid value: "mcp.example.com/mcp": is not an absolute http(s) URL: ${NOT_ABSOLUTE}`,
+    },
+    'a fragment': {
+      kind: 'MCPRemoteProxy',
+      value: {
+        spec: {
+          oidcConfigRef: {
+            name: 'corporate',
+            audience: 'jira',
+            resourceUrl: 'https://jira.example.com/mcp#tools',
           },
         },
-        findings: [
-          `spec.oidcConfigRef.resourceUrl: Invalid value: "https://jira.example.com/mcp#tools": ${FRAGMENT}`,
-        ],
       },
-    ],
+      findings: `spec.oidcConfigRef.resourceUrl: Invalid value: "https://jira.example.com/mcp#tools": ${FRAGMENT}`,
+    },
   },
 })
 

@@ -20,7 +20,7 @@ import {
 } from '../../kinds/embedded-auth-server/callback.ts'
 import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
 import { embedded, oidc, server, type Spec } from '../../kinds/virtual-mcp-server/examples.ts'
-import { authServer, issuingBeside, serverConfig, serverEnd, serving } from '../index.ts'
+import { authServer, configWith, issuingBeside, serverConfig, serverEnd, serving } from '../index.ts'
 
 const ID = 'resource-url-host-agreed'
 const [HERE, ELSEWHERE] = ['https://auth.example.com', 'https://mcp.example.com']
@@ -30,11 +30,7 @@ const at = (resourceUrl: string, authServerConfig: Spec['authServerConfig']) =>
     authServerConfig,
   })
 const workloadAt = (url: string) => serving({ name: 'corporate', audience: url, resourceUrl: url })
-const config = (embeddedAuthServer: object) => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'auth' },
-  spec: { type: 'embeddedAuthServer', embeddedAuthServer },
-})
+const config = (embeddedAuthServer: object) => configWith('auth', 'embeddedAuthServer', embeddedAuthServer)
 
 export const resourceUrlHostAgreed = defineRule({
   id: ID,
@@ -69,44 +65,26 @@ export const resourceUrlHostAgreed = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'one host', kind: 'VirtualMCPServer', value: at(HERE, embedded) },
-      {
-        title: 'a redirect URI',
-        kind: 'VirtualMCPServer',
-        value: at(ELSEWHERE, authServer('okta')),
-      },
-      {
-        title: 'one host of a workload',
-        kind: 'MCPRemoteProxy',
-        value: workloadAt(HERE),
-        others: [config(embedded)],
-      },
-      {
-        title: 'a redirect URI in the configuration of a workload',
-        kind: 'MCPServer',
-        value: workloadAt(ELSEWHERE),
-        others: [serverConfig('auth', 'okta')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'two hosts',
-        kind: 'VirtualMCPServer',
-        value: at(ELSEWHERE, embedded),
-        findings: [
-          'spec.incomingAuth.oidcConfigRef.resourceUrl: logins return to this host and are rejected: a cookie binds them to "auth.example.com"; set `redirectUri` of each upstream provider to https://auth.example.com/oauth/callback',
-        ],
-      },
-      {
-        title: 'the same of a workload',
-        kind: 'MCPRemoteProxy',
-        value: workloadAt(ELSEWHERE),
-        others: [config(embedded)],
-        findings: [
-          'spec.oidcConfigRef.resourceUrl: logins return to this host and are rejected: a cookie binds them to "auth.example.com"; set `redirectUri` in MCPExternalAuthConfig "auth" to https://auth.example.com/oauth/callback',
-        ],
-      },
-    ],
+    'one host': { kind: 'VirtualMCPServer', value: at(HERE, embedded) },
+    'a redirect URI': { kind: 'VirtualMCPServer', value: at(ELSEWHERE, authServer('okta')) },
+    'one host of a workload': { kind: 'MCPRemoteProxy', value: workloadAt(HERE), others: [config(embedded)] },
+    'a redirect URI in the configuration of a workload': {
+      kind: 'MCPServer',
+      value: workloadAt(ELSEWHERE),
+      others: [serverConfig('auth', 'okta')],
+    },
+    'two hosts': {
+      kind: 'VirtualMCPServer',
+      value: at(ELSEWHERE, embedded),
+      findings:
+        'spec.incomingAuth.oidcConfigRef.resourceUrl: logins return to this host and are rejected: a cookie binds them to "auth.example.com"; set `redirectUri` of each upstream provider to https://auth.example.com/oauth/callback',
+    },
+    'the same of a workload': {
+      kind: 'MCPRemoteProxy',
+      value: workloadAt(ELSEWHERE),
+      others: [config(embedded)],
+      findings:
+        'spec.oidcConfigRef.resourceUrl: logins return to this host and are rejected: a cookie binds them to "auth.example.com"; set `redirectUri` in MCPExternalAuthConfig "auth" to https://auth.example.com/oauth/callback',
+    },
   },
 })

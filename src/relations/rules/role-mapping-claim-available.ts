@@ -1,4 +1,4 @@
-import { about, advice, defineRule, end, nameText, type Path, relatedTo } from '../../rule/index.ts'
+import { about, advice, defineRule, end, nameText, type Path, relatedTo, says } from '../../rule/index.ts'
 import {
   MCPExternalAuthConfig,
   MCPRemoteProxy,
@@ -49,12 +49,8 @@ export const roleMappingClaimAvailable = defineRule({
       'every caller gets the fallback role, or `failed to select IAM role: no role mapping found`, 403 `Failed to determine IAM role`',
     reportedBy: 'nobody',
     consequence: 'wrong identity',
-    threads: [],
   },
-  sources: [
-    { section: '2.4.1', says: 'roleClaim names the claim into which mappings with claim look.' },
-    'decision 3',
-  ],
+  sources: [says('2.4.1', 'roleClaim names the claim into which mappings with claim look.'), 'decision 3'],
   *check(resource, context) {
     const { cluster, self } = context
     if (self.kind === 'MCPExternalAuthConfig') {
@@ -90,136 +86,114 @@ export const roleMappingClaimAvailable = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'claims that the tokens have',
-        kind: 'MCPExternalAuthConfig',
-        value: mapped({
-          roleClaim: 'scp',
-          roleMappings: [
-            { roleArn: ADMIN, matcher: 'claims.email.endsWith("@example.com")' },
-            { roleArn: READER, matcher: '"staff" in claims.groups || claims.sub == "ann"' },
-            { roleArn: READER, matcher: '!has(claims.act)' },
-          ],
-        }),
-        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
-      },
-      {
-        title: 'clients bring the tokens of another issuer',
-        kind: 'MCPExternalAuthConfig',
-        value: mapped({ roleMappings: [{ roleArn: ADMIN, claim: 'admins' }] }),
-        others: [gateway('vmcp'), backend('aws', 'example', 'MCPRemoteProxy')],
-      },
-      {
-        title: 'no embedded server',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf(),
-        others: [
-          backend('aws', 'aws'),
-          mappedConfig('aws', { roleMappings: [{ roleArn: ADMIN, claim: 'admins' }] }),
+    'claims that the tokens have': {
+      kind: 'MCPExternalAuthConfig',
+      value: mapped({
+        roleClaim: 'scp',
+        roleMappings: [
+          { roleArn: ADMIN, matcher: 'claims.email.endsWith("@example.com")' },
+          { roleArn: READER, matcher: '"staff" in claims.groups || claims.sub == "ann"' },
+          { roleArn: READER, matcher: '!has(claims.act)' },
         ],
-      },
-      {
-        title: 'a proxy whose callers bring the tokens of another issuer',
-        kind: 'MCPRemoteProxy',
-        value: { spec: { externalAuthConfigRef: { name: 'aws' } } },
-        others: [mappedConfig('aws', { roleMappings: [{ roleArn: ADMIN, claim: 'admins' }] })],
-      },
-    ],
-    invalid: [
-      {
-        title: 'groups, as the claim of roles and in a matcher',
-        kind: 'MCPExternalAuthConfig',
-        value: mapped({
+      }),
+      others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
+    },
+    'clients bring the tokens of another issuer': {
+      kind: 'MCPExternalAuthConfig',
+      value: mapped({ roleMappings: [{ roleArn: ADMIN, claim: 'admins' }] }),
+      others: [gateway('vmcp'), backend('aws', 'example', 'MCPRemoteProxy')],
+    },
+    'no embedded server': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf(),
+      others: [
+        backend('aws', 'aws'),
+        mappedConfig('aws', { roleMappings: [{ roleArn: ADMIN, claim: 'admins' }] }),
+      ],
+    },
+    'a proxy whose callers bring the tokens of another issuer': {
+      kind: 'MCPRemoteProxy',
+      value: { spec: { externalAuthConfigRef: { name: 'aws' } } },
+      others: [mappedConfig('aws', { roleMappings: [{ roleArn: ADMIN, claim: 'admins' }] })],
+    },
+    'groups, as the claim of roles and in a matcher': {
+      kind: 'MCPExternalAuthConfig',
+      value: mapped({
+        fallbackRoleArn: READER,
+        roleClaim: 'groups',
+        roleMappings: [
+          { roleArn: ADMIN, claim: 'admins' },
+          { roleArn: ADMIN, matcher: 'has(claims.groups) && "ops" in claims.groups' },
+        ],
+      }),
+      others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
+      findings:
+        'spec.awsSts.roleClaim: tokens that VirtualMCPServer "vmcp" issues lack "groups": no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scp',
+    },
+    'roles, named, and nothing to fall back to': {
+      kind: 'MCPExternalAuthConfig',
+      value: mapped({ roleClaim: 'roles', roleMappings: [{ roleArn: ADMIN, claim: 'admin' }] }),
+      others: [
+        gateway('vmcp', { authServerConfig: authServer('okta'), outgoingAuth: inline({ aws: 'example' }) }),
+      ],
+      findings:
+        'spec.awsSts.roleClaim: tokens that VirtualMCPServer "vmcp" issues lack "roles": no mapping matches, nobody gets a role; they have sub, name, email, client_id, scp',
+    },
+    'scopes, which these tokens have as the list `scp`': {
+      kind: 'MCPExternalAuthConfig',
+      value: mapped({
+        fallbackRoleArn: READER,
+        roleMappings: [{ roleArn: ADMIN, matcher: '"admin" in claims.scope' }],
+      }),
+      others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
+      findings:
+        'spec.awsSts.roleMappings[0]: tokens that VirtualMCPServer "vmcp" issues lack "scope": no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scp',
+    },
+    'one of several': {
+      kind: 'MCPExternalAuthConfig',
+      value: mapped({
+        roleMappings: [
+          { roleArn: ADMIN, matcher: 'claims.realm_access.roles.exists(r, r == "admin")' },
+          { roleArn: READER, matcher: 'claims.email.endsWith("@example.com")' },
+        ],
+      }),
+      others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
+      findings:
+        'spec.awsSts.roleMappings[0]: tokens that VirtualMCPServer "vmcp" issues lack "realm_access": roleMappings[0] never matches; they have sub, name, email, client_id, scp',
+    },
+    'the VirtualMCPServer comes later': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: authServer('okta'), outgoingAuth: inline({ aws: 'aws' }) }),
+      others: [
+        backend('aws'),
+        mappedConfig('aws', { roleMappings: [{ roleArn: ADMIN, matcher: '"ops" in claims.groups' }] }),
+      ],
+      findings:
+        'spec.outgoingAuth.backends[aws].externalAuthConfigRef.name: MCPExternalAuthConfig "aws" asks for "groups", which tokens issued here lack: no mapping matches, nobody gets a role; they have sub, name, email, client_id, scp',
+    },
+    'a backend that joins later': {
+      kind: 'MCPServerEntry',
+      value: joiningAs('aws'),
+      others: [
+        gateway('vmcp', { authServerConfig: authServer('okta') }),
+        mappedConfig('aws', { roleMappings: [{ roleArn: ADMIN, claim: 'admins' }] }),
+      ],
+      findings:
+        'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" asks for "groups", which tokens that VirtualMCPServer "vmcp" issues lack: no mapping matches, nobody gets a role; they have sub, name, email, client_id, scp',
+    },
+    'a proxy with an authorization server of its own': {
+      kind: 'MCPRemoteProxy',
+      value: signingProxy,
+      others: [
+        serverConfig('auth', 'okta'),
+        mappedConfig('aws', {
           fallbackRoleArn: READER,
-          roleClaim: 'groups',
-          roleMappings: [
-            { roleArn: ADMIN, claim: 'admins' },
-            { roleArn: ADMIN, matcher: 'has(claims.groups) && "ops" in claims.groups' },
-          ],
+          roleMappings: [{ roleArn: ADMIN, claim: 'admins' }],
         }),
-        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
-        findings: [
-          'spec.awsSts.roleClaim: tokens that VirtualMCPServer "vmcp" issues lack "groups": no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scp',
-        ],
-      },
-      {
-        title: 'roles, named, and nothing to fall back to',
-        kind: 'MCPExternalAuthConfig',
-        value: mapped({ roleClaim: 'roles', roleMappings: [{ roleArn: ADMIN, claim: 'admin' }] }),
-        others: [
-          gateway('vmcp', { authServerConfig: authServer('okta'), outgoingAuth: inline({ aws: 'example' }) }),
-        ],
-        findings: [
-          'spec.awsSts.roleClaim: tokens that VirtualMCPServer "vmcp" issues lack "roles": no mapping matches, nobody gets a role; they have sub, name, email, client_id, scp',
-        ],
-      },
-      {
-        title: 'scopes, which these tokens have as the list `scp`',
-        kind: 'MCPExternalAuthConfig',
-        value: mapped({
-          fallbackRoleArn: READER,
-          roleMappings: [{ roleArn: ADMIN, matcher: '"admin" in claims.scope' }],
-        }),
-        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
-        findings: [
-          'spec.awsSts.roleMappings[0]: tokens that VirtualMCPServer "vmcp" issues lack "scope": no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scp',
-        ],
-      },
-      {
-        title: 'one of several',
-        kind: 'MCPExternalAuthConfig',
-        value: mapped({
-          roleMappings: [
-            { roleArn: ADMIN, matcher: 'claims.realm_access.roles.exists(r, r == "admin")' },
-            { roleArn: READER, matcher: 'claims.email.endsWith("@example.com")' },
-          ],
-        }),
-        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
-        findings: [
-          'spec.awsSts.roleMappings[0]: tokens that VirtualMCPServer "vmcp" issues lack "realm_access": roleMappings[0] never matches; they have sub, name, email, client_id, scp',
-        ],
-      },
-      {
-        title: 'the VirtualMCPServer comes later',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: authServer('okta'), outgoingAuth: inline({ aws: 'aws' }) }),
-        others: [
-          backend('aws'),
-          mappedConfig('aws', { roleMappings: [{ roleArn: ADMIN, matcher: '"ops" in claims.groups' }] }),
-        ],
-        findings: [
-          'spec.outgoingAuth.backends[aws].externalAuthConfigRef.name: MCPExternalAuthConfig "aws" asks for "groups", which tokens issued here lack: no mapping matches, nobody gets a role; they have sub, name, email, client_id, scp',
-        ],
-      },
-      {
-        title: 'a backend that joins later',
-        kind: 'MCPServerEntry',
-        value: joiningAs('aws'),
-        others: [
-          gateway('vmcp', { authServerConfig: authServer('okta') }),
-          mappedConfig('aws', { roleMappings: [{ roleArn: ADMIN, claim: 'admins' }] }),
-        ],
-        findings: [
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" asks for "groups", which tokens that VirtualMCPServer "vmcp" issues lack: no mapping matches, nobody gets a role; they have sub, name, email, client_id, scp',
-        ],
-      },
-      {
-        title: 'a proxy with an authorization server of its own',
-        kind: 'MCPRemoteProxy',
-        value: signingProxy,
-        others: [
-          serverConfig('auth', 'okta'),
-          mappedConfig('aws', {
-            fallbackRoleArn: READER,
-            roleMappings: [{ roleArn: ADMIN, claim: 'admins' }],
-          }),
-        ],
-        findings: [
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" asks for "groups", which tokens issued here lack: no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scp',
-        ],
-      },
-    ],
+      ],
+      findings:
+        'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" asks for "groups", which tokens issued here lack: no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scp',
+    },
   },
 })
 

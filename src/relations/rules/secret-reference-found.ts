@@ -7,6 +7,7 @@ import {
   notFound,
   pathTo,
   relatedTo,
+  says,
   shortQuote,
 } from '../../rule/index.ts'
 import {
@@ -36,7 +37,7 @@ export const secretReferenceFound = defineRule({
   severity: 'warning',
   summary: 'A Secret that is named exists and has the key (only where Secrets may be looked at).',
   why: 'The workload does not start, or fails at its first call.',
-  sources: [{ section: '2.1', says: 'name is the name of the Secret, key a key within it.' }, 'decision 22'],
+  sources: [says('2.1', 'name is the name of the Secret, key a key within it.'), 'decision 22'],
   *check(resource, { cluster }) {
     if (!seesSecrets(cluster)) return
     let hints = MOST_HINTS
@@ -63,131 +64,108 @@ export const secretReferenceFound = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the value of a header',
-        kind: 'MCPRemoteProxy',
-        value: withHeaderFrom('token'),
-        others: [{ kind: 'Secret', metadata: { name: 'jira' }, data: { token: 'c2VjcmV0' } } as never],
-      },
-      {
-        title: 'an environment variable of an MCPServer',
-        kind: 'MCPServer',
-        value: withVariableFrom('token'),
-        others: [{ kind: 'Secret', metadata: { name: 'jira' }, data: { token: 'c2VjcmV0' } } as never],
-      },
-      {
-        title: 'there, with the key',
-        kind: 'MCPExternalAuthConfig',
-        value: { ...(bearerConfig('jira') as object) },
-        others: [{ kind: 'Secret', metadata: { name: 'jira' }, data: { token: 'c2VjcmV0' } } as never],
-      },
-    ],
-    invalid: [
-      {
-        title: 'the value of a header, without the key',
-        kind: 'MCPServerEntry',
-        value: {
-          spec: {
-            remoteUrl: 'https://mcp.example.com/mcp',
-            headerForward: {
-              addHeadersFromSecret: [
-                { headerName: 'X-Api-Key', valueSecretRef: { name: 'jira', key: 'key' } },
-              ],
-            },
+    'the value of a header': {
+      kind: 'MCPRemoteProxy',
+      value: withHeaderFrom('token'),
+      others: [{ kind: 'Secret', metadata: { name: 'jira' }, data: { token: 'c2VjcmV0' } } as never],
+    },
+    'an environment variable of an MCPServer': {
+      kind: 'MCPServer',
+      value: withVariableFrom('token'),
+      others: [{ kind: 'Secret', metadata: { name: 'jira' }, data: { token: 'c2VjcmV0' } } as never],
+    },
+    'there, with the key': {
+      kind: 'MCPExternalAuthConfig',
+      value: { ...(bearerConfig('jira') as object) },
+      others: [{ kind: 'Secret', metadata: { name: 'jira' }, data: { token: 'c2VjcmV0' } } as never],
+    },
+    'the value of a header, without the key': {
+      kind: 'MCPServerEntry',
+      value: {
+        spec: {
+          remoteUrl: 'https://mcp.example.com/mcp',
+          headerForward: {
+            addHeadersFromSecret: [{ headerName: 'X-Api-Key', valueSecretRef: { name: 'jira', key: 'key' } }],
           },
         },
-        findings: [
-          'spec.headerForward.addHeadersFromSecret[0].valueSecretRef.key: Not found: "key": the Secret "jira" has no such key; meanwhile the workload does not start, or fails at its first call',
-        ],
-        others: [{ kind: 'Secret', metadata: { name: 'jira' }, data: { token: 'c2VjcmV0' } } as never],
       },
-      {
-        title: 'an environment variable of an MCPServer, without the key',
-        kind: 'MCPServer',
-        value: withVariableFrom('key'),
-        findings: [
-          'spec.secrets[0].key: Not found: "key": the Secret "jira" has no such key; meanwhile the workload does not start, or fails at its first call',
-        ],
-        others: [{ kind: 'Secret', metadata: { name: 'jira' }, data: { token: 'c2VjcmV0' } } as never],
-      },
-      {
-        title: 'the password of the storage of sessions',
-        kind: 'MCPServer',
-        value: {
-          spec: {
-            sessionStorage: {
-              provider: 'redis',
-              address: 'redis.redis.svc:6379',
-              passwordRef: { name: 'redis', key: 'password' },
-            },
+      findings:
+        'spec.headerForward.addHeadersFromSecret[0].valueSecretRef.key: Not found: "key": the Secret "jira" has no such key; meanwhile the workload does not start, or fails at its first call',
+      others: [{ kind: 'Secret', metadata: { name: 'jira' }, data: { token: 'c2VjcmV0' } } as never],
+    },
+    'an environment variable of an MCPServer, without the key': {
+      kind: 'MCPServer',
+      value: withVariableFrom('key'),
+      findings:
+        'spec.secrets[0].key: Not found: "key": the Secret "jira" has no such key; meanwhile the workload does not start, or fails at its first call',
+      others: [{ kind: 'Secret', metadata: { name: 'jira' }, data: { token: 'c2VjcmV0' } } as never],
+    },
+    'the password of the storage of sessions': {
+      kind: 'MCPServer',
+      value: {
+        spec: {
+          sessionStorage: {
+            provider: 'redis',
+            address: 'redis.redis.svc:6379',
+            passwordRef: { name: 'redis', key: 'password' },
           },
         },
-        findings: [
-          'spec.sessionStorage.passwordRef.name: Not found: "redis": no Secret of this name in namespace \'default\' yet; meanwhile the workload does not start, or fails at its first call',
-        ],
       },
-      {
-        title: 'not there',
-        kind: 'MCPExternalAuthConfig',
-        value: { ...(bearerConfig('jira') as object) },
-        findings: [
-          'spec.bearerToken.tokenSecretRef.name: Not found: "jira": no Secret of this name in namespace \'default\' yet; meanwhile the workload does not start, or fails at its first call',
-        ],
-      },
-      {
-        title: 'the client of introspection',
-        kind: 'MCPOIDCConfig',
-        value: {
-          spec: {
-            type: 'inline',
-            inline: { issuer: 'https://login.example.com', clientSecretRef: { name: 'oidc', key: 'secret' } },
-          },
+      findings:
+        'spec.sessionStorage.passwordRef.name: Not found: "redis": no Secret of this name in namespace \'default\' yet; meanwhile the workload does not start, or fails at its first call',
+    },
+    'not there': {
+      kind: 'MCPExternalAuthConfig',
+      value: { ...(bearerConfig('jira') as object) },
+      findings:
+        'spec.bearerToken.tokenSecretRef.name: Not found: "jira": no Secret of this name in namespace \'default\' yet; meanwhile the workload does not start, or fails at its first call',
+    },
+    'the client of introspection': {
+      kind: 'MCPOIDCConfig',
+      value: {
+        spec: {
+          type: 'inline',
+          inline: { issuer: 'https://login.example.com', clientSecretRef: { name: 'oidc', key: 'secret' } },
         },
-        findings: [
-          'spec.inline.clientSecretRef.name: Not found: "oidc": no Secret of this name in namespace \'default\' yet; meanwhile the workload does not start, or fails at its first call',
-        ],
       },
-      {
-        title: 'another key',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          authServerConfig: { ...authServer('okta'), hmacSecretRefs: [{ name: 'auth', key: 'hmac-key' }] },
-        }),
-        others: [
-          {
-            kind: 'Secret',
-            metadata: { name: 'auth' },
-            stringData: { 'signing-key': 'x', hmac_key: 'y' },
-          } as never,
-        ],
-        findings: [
-          'spec.authServerConfig.hmacSecretRefs[0].key: Not found: "hmac-key": the Secret "auth" has no such key; did you mean "hmac_key"; meanwhile the workload does not start, or fails at its first call',
-        ],
-      },
-      {
-        title: 'the token for the registration at a provider',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          authServerConfig: {
-            issuer: 'https://auth.example.com',
-            upstreamProviders: [
-              {
-                name: 'okta',
-                type: 'oidc',
-                oidcConfig: {
-                  issuerUrl: 'https://okta.example.com',
-                  dcrConfig: { initialAccessTokenRef: { name: 'okta', key: 'token' } },
-                },
+      findings:
+        'spec.inline.clientSecretRef.name: Not found: "oidc": no Secret of this name in namespace \'default\' yet; meanwhile the workload does not start, or fails at its first call',
+    },
+    'another key': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({
+        authServerConfig: { ...authServer('okta'), hmacSecretRefs: [{ name: 'auth', key: 'hmac-key' }] },
+      }),
+      others: [
+        {
+          kind: 'Secret',
+          metadata: { name: 'auth' },
+          stringData: { 'signing-key': 'x', hmac_key: 'y' },
+        } as never,
+      ],
+      findings:
+        'spec.authServerConfig.hmacSecretRefs[0].key: Not found: "hmac-key": the Secret "auth" has no such key; did you mean "hmac_key"; meanwhile the workload does not start, or fails at its first call',
+    },
+    'the token for the registration at a provider': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({
+        authServerConfig: {
+          issuer: 'https://auth.example.com',
+          upstreamProviders: [
+            {
+              name: 'okta',
+              type: 'oidc',
+              oidcConfig: {
+                issuerUrl: 'https://okta.example.com',
+                dcrConfig: { initialAccessTokenRef: { name: 'okta', key: 'token' } },
               },
-            ],
-          },
-        }),
-        findings: [
-          'spec.authServerConfig.upstreamProviders[0].oidcConfig.dcrConfig.initialAccessTokenRef.name: Not found: "okta": no Secret of this name in namespace \'default\' yet; meanwhile the workload does not start, or fails at its first call',
-        ],
-      },
-    ],
+            },
+          ],
+        },
+      }),
+      findings:
+        'spec.authServerConfig.upstreamProviders[0].oidcConfig.dcrConfig.initialAccessTokenRef.name: Not found: "okta": no Secret of this name in namespace \'default\' yet; meanwhile the workload does not start, or fails at its first call',
+    },
   },
 })
 

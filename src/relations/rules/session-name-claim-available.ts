@@ -1,4 +1,4 @@
-import { about, advice, defineRule, end, nameText, relatedTo, shortQuote } from '../../rule/index.ts'
+import { about, advice, defineRule, end, nameText, relatedTo, says, shortQuote } from '../../rule/index.ts'
 import { agent, partner, without } from '../../kinds/embedded-auth-server/examples.ts'
 import {
   MCPExternalAuthConfig,
@@ -28,19 +28,9 @@ import {
   type UsedAwsSts,
   joiningAs,
 } from '../index.ts'
+import { signing } from '../../kinds/mcp-external-auth-config/examples.ts'
 
 const READER = 'arn:aws:iam::123456789012:role/reader'
-
-const naming = (sessionNameClaim?: string) => ({
-  spec: {
-    type: 'awsSts' as const,
-    awsSts: {
-      region: 'eu-central-1',
-      fallbackRoleArn: READER,
-      ...(sessionNameClaim !== undefined && { sessionNameClaim }),
-    },
-  },
-})
 
 /** An authorization server at which no user logs in, and its one client. */
 const withoutLogin = { ...without(authServer(), 'upstreamProviders'), delegateClients: [agent] }
@@ -59,9 +49,8 @@ export const sessionNameClaimAvailable = defineRule({
       'every call fails: `failed to extract session name: claim "…" not found in token`, `is not a non-empty string`, 401 `Missing session name claim`',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
-  sources: [{ section: '2.4.1', says: 'sessionNameClaim names the claim of the session.' }, 'decision 3'],
+  sources: [says('2.4.1', 'sessionNameClaim names the claim of the session.'), 'decision 3'],
   *check(resource, { cluster, self }) {
     if (self.kind === 'MCPExternalAuthConfig') {
       const awsSts = awsStsOf(resource as AuthConfig)
@@ -98,105 +87,84 @@ export const sessionNameClaimAvailable = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the address of the caller',
-        kind: 'MCPExternalAuthConfig',
-        value: naming('email'),
-        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
-      },
-      {
-        title: 'the address of a user of another issuer, for whom a client may act',
-        kind: 'MCPExternalAuthConfig',
-        value: naming('email'),
-        others: [
-          gateway('vmcp', { authServerConfig: { ...withoutLogin, trustedIssuers: [partner] } }),
-          backend('aws', 'example'),
-        ],
-      },
-      {
-        title: 'the subject, by default',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [backend('aws', 'aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
-      },
-      {
-        title: 'clients bring the tokens of another issuer',
-        kind: 'MCPExternalAuthConfig',
-        value: naming('preferred_username'),
-        others: [gateway('vmcp'), backend('aws', 'example')],
-      },
-      {
-        title: 'a proxy whose callers bring the tokens of another issuer',
-        kind: 'MCPRemoteProxy',
-        value: { spec: { externalAuthConfigRef: { name: 'aws' } } },
-        others: [mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' })],
-      },
-    ],
-    invalid: [
-      {
-        title: 'a name that only the provider knows',
-        kind: 'MCPExternalAuthConfig',
-        value: naming('preferred_username'),
-        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
-        findings: [
-          'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues lack "preferred_username": every call fails; use sub or email',
-        ],
-      },
-      {
-        title: 'the audience, which is a list',
-        kind: 'MCPExternalAuthConfig',
-        value: naming('aud'),
-        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
-        findings: [
-          'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues have "aud", which is not a string: every call fails; use sub or email',
-        ],
-      },
-      {
-        title: 'the address, of clients without a login',
-        kind: 'MCPExternalAuthConfig',
-        value: naming('email'),
-        others: [gateway('vmcp', { authServerConfig: withoutLogin }), backend('aws', 'example')],
-        findings: [
-          'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues lack "email": every call fails; use client_id',
-        ],
-      },
-      {
-        title: 'the VirtualMCPServer comes later',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [
-          backend('aws', 'aws'),
-          mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' }),
-        ],
-        findings: [
-          'spec.authServerConfig: sessionNameClaim of MCPExternalAuthConfig "aws" is "upn", which tokens of the embedded server lack: every call fails; use sub or email',
-        ],
-      },
-      {
-        title: 'a backend that joins later',
-        kind: 'MCPServerEntry',
-        value: joiningAs('aws'),
-        others: [
-          gateway('vmcp', { authServerConfig: authServer('okta') }),
-          mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'preferred_username' }),
-        ],
-        findings: [
-          'spec.externalAuthConfigRef.name: sessionNameClaim of MCPExternalAuthConfig "aws" is "preferred_username", which tokens of VirtualMCPServer "vmcp" lack: every call fails; use sub or email',
-        ],
-      },
-      {
-        title: 'a proxy with an authorization server of its own',
-        kind: 'MCPRemoteProxy',
-        value: signingProxy,
-        others: [
-          serverConfig('auth', 'okta'),
-          mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' }),
-        ],
-        findings: [
-          'spec.externalAuthConfigRef.name: sessionNameClaim of MCPExternalAuthConfig "aws" is "upn", which tokens of the embedded server lack: every call fails; use sub or email',
-        ],
-      },
-    ],
+    'the address of the caller': {
+      kind: 'MCPExternalAuthConfig',
+      value: signing({ fallbackRoleArn: READER, sessionNameClaim: 'email' }),
+      others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
+    },
+    'the address of a user of another issuer, for whom a client may act': {
+      kind: 'MCPExternalAuthConfig',
+      value: signing({ fallbackRoleArn: READER, sessionNameClaim: 'email' }),
+      others: [
+        gateway('vmcp', { authServerConfig: { ...withoutLogin, trustedIssuers: [partner] } }),
+        backend('aws', 'example'),
+      ],
+    },
+    'the subject, by default': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [backend('aws', 'aws'), mappedConfig('aws', { fallbackRoleArn: READER })],
+    },
+    'clients bring the tokens of another issuer': {
+      kind: 'MCPExternalAuthConfig',
+      value: signing({ fallbackRoleArn: READER, sessionNameClaim: 'preferred_username' }),
+      others: [gateway('vmcp'), backend('aws', 'example')],
+    },
+    'a proxy whose callers bring the tokens of another issuer': {
+      kind: 'MCPRemoteProxy',
+      value: { spec: { externalAuthConfigRef: { name: 'aws' } } },
+      others: [mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' })],
+    },
+    'a name that only the provider knows': {
+      kind: 'MCPExternalAuthConfig',
+      value: signing({ fallbackRoleArn: READER, sessionNameClaim: 'preferred_username' }),
+      others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
+      findings:
+        'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues lack "preferred_username": every call fails; use sub or email',
+    },
+    'the audience, which is a list': {
+      kind: 'MCPExternalAuthConfig',
+      value: signing({ fallbackRoleArn: READER, sessionNameClaim: 'aud' }),
+      others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
+      findings:
+        'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues have "aud", which is not a string: every call fails; use sub or email',
+    },
+    'the address, of clients without a login': {
+      kind: 'MCPExternalAuthConfig',
+      value: signing({ fallbackRoleArn: READER, sessionNameClaim: 'email' }),
+      others: [gateway('vmcp', { authServerConfig: withoutLogin }), backend('aws', 'example')],
+      findings:
+        'spec.awsSts.sessionNameClaim: tokens that VirtualMCPServer "vmcp" issues lack "email": every call fails; use client_id',
+    },
+    'the VirtualMCPServer comes later': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [
+        backend('aws', 'aws'),
+        mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' }),
+      ],
+      findings:
+        'spec.authServerConfig: sessionNameClaim of MCPExternalAuthConfig "aws" is "upn", which tokens of the embedded server lack: every call fails; use sub or email',
+    },
+    'a backend that joins later': {
+      kind: 'MCPServerEntry',
+      value: joiningAs('aws'),
+      others: [
+        gateway('vmcp', { authServerConfig: authServer('okta') }),
+        mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'preferred_username' }),
+      ],
+      findings:
+        'spec.externalAuthConfigRef.name: sessionNameClaim of MCPExternalAuthConfig "aws" is "preferred_username", which tokens of VirtualMCPServer "vmcp" lack: every call fails; use sub or email',
+    },
+    'a proxy with an authorization server of its own': {
+      kind: 'MCPRemoteProxy',
+      value: signingProxy,
+      others: [
+        serverConfig('auth', 'okta'),
+        mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' }),
+      ],
+      findings:
+        'spec.externalAuthConfigRef.name: sessionNameClaim of MCPExternalAuthConfig "aws" is "upn", which tokens of the embedded server lack: every call fails; use sub or email',
+    },
   },
 })

@@ -5,13 +5,14 @@ import {
   type Cluster,
   defineRule,
   end,
+  type ErrorSubject,
   type FieldError,
-  nameText,
   namesText,
+  nameText,
   type ObjectName,
   relatedTo,
+  says,
   shortQuote,
-  type Thing,
 } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer, MCPServerEntry, VirtualMCPServer } from '../../kinds/schemas.ts'
 import {
@@ -60,10 +61,10 @@ export const subjectProviderChosen = defineRule({
     threads: ['stacklok/toolhive#4528', 'stacklok/toolhive#5697'],
   },
   sources: [
-    {
-      section: '2.4.5',
-      says: 'An empty subjectProviderName is filled in with the first provider of the VirtualMCPServer.',
-    },
+    says(
+      '2.4.5',
+      'An empty subjectProviderName is filled in with the first provider of the VirtualMCPServer.',
+    ),
     'decision 25',
   ],
   *check(resource, { cluster, self, old }) {
@@ -103,153 +104,126 @@ export const subjectProviderChosen = defineRule({
     )
   },
   examples: {
-    valid: [
-      {
-        title: 'said in the configuration',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [backend('jira', 'jira'), exchangeConfig('jira', 'okta')],
-      },
-      {
-        title: 'written there already',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
-      },
-      {
-        title: 'one that is gone was written: the configuration keeps it until it is written again',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        old: gatewayOf({ authServerConfig: authServer('github') }),
-        others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'github')],
-      },
-      {
-        title: 'an update that keeps the first provider',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
-        old: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [backend('jira', 'jira'), exchangeConfig('jira')],
-      },
-      {
-        title: 'another VirtualMCPServer has no provider, and so does not agree',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [
-          backend('jira', 'jira'),
-          exchangeConfig('jira'),
-          gateway('other', { authServerConfig: authServer() }),
-        ],
-      },
-      {
-        title: 'another VirtualMCPServer has a source that nobody can read',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [
-          backend('jira', 'jira'),
-          exchangeConfig('jira'),
-          gateway('other', {
-            authServerConfig: authServer('okta'),
-            outgoingAuth: { source: 'mixed' as never },
-          }),
-        ],
-      },
-      {
-        title: 'a backend that joins, with a provider in the configuration',
-        kind: 'MCPServer',
-        value: joiningAs('jira'),
-        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), exchangeConfig('jira', 'okta')],
-      },
-      {
-        title: 'a backend that joined before',
-        kind: 'MCPRemoteProxy',
-        value: joiningAs('jira'),
-        old: joiningAs('jira'),
-        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), exchangeConfig('jira')],
-      },
-      {
-        title: 'a backend that joins a VirtualMCPServer without logins',
-        kind: 'MCPServerEntry',
-        value: joiningAs('jira'),
-        others: [gateway('vmcp'), exchangeConfig('jira')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'named inline: the first of two is meant, unless the configuration says otherwise',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({
-          authServerConfig: authServer('okta', 'github'),
-          outgoingAuth: inline({ jira: 'jira' }),
+    'said in the configuration': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [backend('jira', 'jira'), exchangeConfig('jira', 'okta')],
+    },
+    'written there already': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
+    },
+    'one that is gone was written: the configuration keeps it until it is written again': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      old: gatewayOf({ authServerConfig: authServer('github') }),
+      others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'github')],
+    },
+    'an update that keeps the first provider': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
+      old: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [backend('jira', 'jira'), exchangeConfig('jira')],
+    },
+    'another VirtualMCPServer has no provider, and so does not agree': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [
+        backend('jira', 'jira'),
+        exchangeConfig('jira'),
+        gateway('other', { authServerConfig: authServer() }),
+      ],
+    },
+    'another VirtualMCPServer has a source that nobody can read': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [
+        backend('jira', 'jira'),
+        exchangeConfig('jira'),
+        gateway('other', {
+          authServerConfig: authServer('okta'),
+          outgoingAuth: { source: 'mixed' as never },
         }),
-        others: [backend('jira'), exchangeConfig('jira')],
-        findings: [
-          'spec.authServerConfig.upstreamProviders: vMCP exchanges the token of the first provider, "okta"; to choose another, set `subjectProviderName` in MCPExternalAuthConfig "jira"',
-        ],
-      },
-      {
-        title: 'the configuration came first',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [backend('jira', 'jira'), exchangeConfig('jira')],
-        findings: [
-          'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta", in MCPExternalAuthConfig "jira": until then vMCP exchanges its own JWT, which identity providers refuse',
-        ],
-      },
-      {
-        title: 'an update by which it is reached',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        old: gatewayOf({ authServerConfig: authServer('okta'), groupRef: { name: 'others' } }),
-        others: [backend('jira', 'jira'), exchangeConfig('jira')],
-        findings: [
-          'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta", in MCPExternalAuthConfig "jira": until then vMCP exchanges its own JWT, which identity providers refuse',
-        ],
-      },
-      {
-        title: 'a record of what is not there any more',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [
-          backend('jira', 'jira'),
-          { ...exchangeConfigWritten('jira', 'github'), spec: exchangeConfig('jira').spec },
-        ],
-        findings: [
-          'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta", in MCPExternalAuthConfig "jira": until then vMCP exchanges its own JWT, which identity providers refuse',
-        ],
-      },
-      {
-        title: 'another VirtualMCPServer with the same first provider, whatever the second is',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [
-          backend('jira', 'jira'),
-          exchangeConfig('jira'),
-          gateway('other', { authServerConfig: authServer('okta', '') }),
-        ],
-        findings: [
-          'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta", in MCPExternalAuthConfig "jira": until then vMCP exchanges its own JWT, which identity providers refuse',
-        ],
-      },
-      {
-        title: 'another one comes first',
-        kind: 'VirtualMCPServer',
-        value: gatewayOf({ authServerConfig: authServer('github', 'okta') }),
-        old: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
-        others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
-        findings: [
-          'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "github", in MCPExternalAuthConfig "jira": until then vMCP exchanges its own JWT, which identity providers refuse',
-        ],
-      },
-      {
-        title: 'a backend that joins later',
-        kind: 'MCPServerEntry',
-        value: joiningAs('jira'),
-        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), exchangeConfig('jira')],
-        findings: [
-          'spec.externalAuthConfigRef.name: set `subjectProviderName`, such as "okta", in MCPExternalAuthConfig "jira": until then VirtualMCPServer "vmcp" exchanges its own JWT, which identity providers refuse',
-        ],
-      },
-    ],
+      ],
+    },
+    'a backend that joins, with a provider in the configuration': {
+      kind: 'MCPServer',
+      value: joiningAs('jira'),
+      others: [gateway('vmcp', { authServerConfig: authServer('okta') }), exchangeConfig('jira', 'okta')],
+    },
+    'a backend that joined before': {
+      kind: 'MCPRemoteProxy',
+      value: joiningAs('jira'),
+      old: joiningAs('jira'),
+      others: [gateway('vmcp', { authServerConfig: authServer('okta') }), exchangeConfig('jira')],
+    },
+    'a backend that joins a VirtualMCPServer without logins': {
+      kind: 'MCPServerEntry',
+      value: joiningAs('jira'),
+      others: [gateway('vmcp'), exchangeConfig('jira')],
+    },
+    'named inline: the first of two is meant, unless the configuration says otherwise': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({
+        authServerConfig: authServer('okta', 'github'),
+        outgoingAuth: inline({ jira: 'jira' }),
+      }),
+      others: [backend('jira'), exchangeConfig('jira')],
+      findings:
+        'spec.authServerConfig.upstreamProviders: vMCP exchanges the token of the first provider, "okta"; to choose another, set `subjectProviderName` in MCPExternalAuthConfig "jira"',
+    },
+    'the configuration came first': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [backend('jira', 'jira'), exchangeConfig('jira')],
+      findings:
+        'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta", in MCPExternalAuthConfig "jira": until then vMCP exchanges its own JWT, which identity providers refuse',
+    },
+    'an update by which it is reached': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      old: gatewayOf({ authServerConfig: authServer('okta'), groupRef: { name: 'others' } }),
+      others: [backend('jira', 'jira'), exchangeConfig('jira')],
+      findings:
+        'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta", in MCPExternalAuthConfig "jira": until then vMCP exchanges its own JWT, which identity providers refuse',
+    },
+    'a record of what is not there any more': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [
+        backend('jira', 'jira'),
+        { ...exchangeConfigWritten('jira', 'github'), spec: exchangeConfig('jira').spec },
+      ],
+      findings:
+        'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta", in MCPExternalAuthConfig "jira": until then vMCP exchanges its own JWT, which identity providers refuse',
+    },
+    'another VirtualMCPServer with the same first provider, whatever the second is': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [
+        backend('jira', 'jira'),
+        exchangeConfig('jira'),
+        gateway('other', { authServerConfig: authServer('okta', '') }),
+      ],
+      findings:
+        'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "okta", in MCPExternalAuthConfig "jira": until then vMCP exchanges its own JWT, which identity providers refuse',
+    },
+    'another one comes first': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: authServer('github', 'okta') }),
+      old: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
+      others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
+      findings:
+        'spec.authServerConfig.upstreamProviders: set `subjectProviderName`, such as "github", in MCPExternalAuthConfig "jira": until then vMCP exchanges its own JWT, which identity providers refuse',
+    },
+    'a backend that joins later': {
+      kind: 'MCPServerEntry',
+      value: joiningAs('jira'),
+      others: [gateway('vmcp', { authServerConfig: authServer('okta') }), exchangeConfig('jira')],
+      findings:
+        'spec.externalAuthConfigRef.name: set `subjectProviderName`, such as "okta", in MCPExternalAuthConfig "jira": until then VirtualMCPServer "vmcp" exchanges its own JWT, which identity providers refuse',
+    },
   },
 })
 
@@ -299,4 +273,4 @@ const choosesNone = (config: ObjectName) =>
   end(config, AUTH_CONFIG.spec.tokenExchange.subjectProviderName, 'chooses none')
 
 /** Identifies, for grouping errors, the cause that an MCPExternalAuthConfig chooses no subject provider. */
-const unchosenCause = (config: string): Thing => ['no subject provider', config]
+const unchosenCause = (config: string): ErrorSubject => ['no subject provider', config]

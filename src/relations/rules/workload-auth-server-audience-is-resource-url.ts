@@ -48,53 +48,41 @@ export const workloadAuthServerAudienceIsResourceUrl = defineRule({
     for (const error of errors) yield relatedTo(dependingAsError(outage(error), server.to), ends)
   },
   examples: {
-    valid: [
-      {
-        title: 'the URL of clients in both',
-        value: serving({
-          audience: 'https://jira.example.com/mcp',
-          resourceUrl: 'https://jira.example.com/mcp',
-        }),
-        others: [serverConfig('auth', 'okta')],
-      },
-      {
-        title: 'no embedded server: another server says what the audience is',
-        value: { spec: { oidcConfigRef: { name: 'corporate', audience: 'jira' } } },
-      },
-    ],
-    invalid: [
-      {
-        title: 'no resourceUrl',
-        kind: 'MCPServer',
-        value: serving({ audience: 'https://jira.example.com' }),
-        others: [serverConfig('auth', 'okta')],
-        findings: [
-          'spec.oidcConfigRef.resourceUrl: defaults to the address in the cluster, which is not the audience, so the operator refuses the resource; set it to "https://jira.example.com"',
-        ],
-      },
-      {
-        title: 'another URL',
-        kind: 'MCPRemoteProxy',
-        value: serving({ audience: 'https://jira.example.com', resourceUrl: 'https://mcp.example.com' }),
-        others: [serverConfig('auth', 'okta')],
-        findings: [
-          'spec.oidcConfigRef.audience: must equal `resourceUrl`, "https://mcp.example.com", the only audience of tokens of the embedded server, or the operator refuses it',
-        ],
-      },
-      {
-        title: 'a name, through the other field',
-        kind: 'MCPServer',
-        value: {
-          spec: {
-            externalAuthConfigRef: { name: 'auth' },
-            oidcConfigRef: { name: 'corporate', audience: 'jira', resourceUrl: 'jira' },
-          },
+    'the URL of clients in both': {
+      value: serving({
+        audience: 'https://jira.example.com/mcp',
+        resourceUrl: 'https://jira.example.com/mcp',
+      }),
+      others: [serverConfig('auth', 'okta')],
+    },
+    'no embedded server: another server says what the audience is': {
+      value: { spec: { oidcConfigRef: { name: 'corporate', audience: 'jira' } } },
+    },
+    'no resourceUrl': {
+      kind: 'MCPServer',
+      value: serving({ audience: 'https://jira.example.com' }),
+      others: [serverConfig('auth', 'okta')],
+      findings:
+        'spec.oidcConfigRef.resourceUrl: defaults to the address in the cluster, which is not the audience, so the operator refuses the resource; set it to "https://jira.example.com"',
+    },
+    'another URL': {
+      kind: 'MCPRemoteProxy',
+      value: serving({ audience: 'https://jira.example.com', resourceUrl: 'https://mcp.example.com' }),
+      others: [serverConfig('auth', 'okta')],
+      findings:
+        'spec.oidcConfigRef.audience: must equal `resourceUrl`, "https://mcp.example.com", the only audience of tokens of the embedded server, or the operator refuses it',
+    },
+    'a name, through the other field': {
+      kind: 'MCPServer',
+      value: {
+        spec: {
+          externalAuthConfigRef: { name: 'auth' },
+          oidcConfigRef: { name: 'corporate', audience: 'jira', resourceUrl: 'jira' },
         },
-        others: [serverConfig('auth', 'okta')],
-        findings: [
-          'spec.oidcConfigRef.audience: must be an absolute http(s) URL without a fragment, or every login at the embedded server fails; write the URL of clients, in `resourceUrl` too',
-        ],
       },
-    ],
+      others: [serverConfig('auth', 'okta')],
+      findings:
+        'spec.oidcConfigRef.audience: must be an absolute http(s) URL without a fragment, or every login at the embedded server fails; write the URL of clients, in `resourceUrl` too',
+    },
   },
 })

@@ -1,4 +1,4 @@
-import { defineRule, dependingOn, end, invalid, nameText, pathTo, relatedTo } from '../../rule/index.ts'
+import { defineRule, dependingOn, end, invalid, must, nameText, pathTo, relatedTo } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
 import { AUTH_CONFIG, getAuthConfig, referencesOf, serverConfig, workload } from '../index.ts'
 
@@ -15,14 +15,10 @@ export const workloadAuthServerSingleProvider = defineRule({
       'condition with reason `MultiUpstreamNotSupported` on the workload, while the configuration is Valid=True',
     reportedBy: 'operator',
     consequence: 'does not start',
-    threads: [],
   },
   sources: [
-    {
-      section: '2.4.3',
-      must: 'MCPServer and MCPRemoteProxy accept one upstream provider, VirtualMCPServer several.',
-    },
-    { section: '8', must: 'Upstream providers per MCPServer or MCPRemoteProxy: 1.' },
+    must('2.4.3', 'MCPServer and MCPRemoteProxy accept one upstream provider, VirtualMCPServer several.'),
+    must('8', 'Upstream providers per MCPServer or MCPRemoteProxy: 1.'),
     'decision 9',
   ],
   *check(resource, { cluster, self }) {
@@ -40,29 +36,21 @@ export const workloadAuthServerSingleProvider = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'one provider', value: workload('auth'), others: [serverConfig('auth', 'okta')] },
-      { title: 'not there yet', value: workload('auth') },
-    ],
-    invalid: [
-      {
-        title: 'two providers',
-        kind: 'MCPServer',
-        value: workload('auth'),
-        others: [serverConfig('auth', 'okta', 'github')],
-        findings: [
-          'spec.externalAuthConfigRef.name: Invalid value: "auth": MCPExternalAuthConfig "auth" has 2 upstream providers, and MCPServer accepts one',
-        ],
-      },
-      {
-        title: 'two providers, through the field of releases',
-        kind: 'MCPRemoteProxy',
-        value: { spec: { authServerRef: { kind: 'MCPExternalAuthConfig', name: 'auth' } } as object },
-        others: [serverConfig('auth', 'okta', 'github')],
-        findings: [
-          'spec.authServerRef.name: Invalid value: "auth": MCPExternalAuthConfig "auth" has 2 upstream providers, and MCPRemoteProxy accepts one',
-        ],
-      },
-    ],
+    'one provider': { value: workload('auth'), others: [serverConfig('auth', 'okta')] },
+    'not there yet': { value: workload('auth') },
+    'two providers': {
+      kind: 'MCPServer',
+      value: workload('auth'),
+      others: [serverConfig('auth', 'okta', 'github')],
+      findings:
+        'spec.externalAuthConfigRef.name: Invalid value: "auth": MCPExternalAuthConfig "auth" has 2 upstream providers, and MCPServer accepts one',
+    },
+    'two providers, through the field of releases': {
+      kind: 'MCPRemoteProxy',
+      value: { spec: { authServerRef: { kind: 'MCPExternalAuthConfig', name: 'auth' } } as object },
+      others: [serverConfig('auth', 'okta', 'github')],
+      findings:
+        'spec.authServerRef.name: Invalid value: "auth": MCPExternalAuthConfig "auth" has 2 upstream providers, and MCPRemoteProxy accepts one',
+    },
   },
 })

@@ -14,7 +14,6 @@ export const workloadAuthServerSingle = defineRule({
       '`conflict: both authServerRef and externalAuthConfigRef reference an embedded auth server`, and the workload is not reconciled',
     reportedBy: 'operator',
     consequence: 'does not start',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(workload, { path, cluster, self }) {
@@ -30,23 +29,16 @@ export const workloadAuthServerSingle = defineRule({
       )
   },
   examples: {
-    valid: [
-      { title: 'the field of releases alone', value: serving({}), others: [serverConfig('auth', 'okta')] },
-      {
-        title: 'outgoing credentials beside it',
-        value: { spec: { ...serving({}).spec, externalAuthConfigRef: { name: 'key' } } },
-        others: [serverConfig('auth', 'okta'), headerConfig('key')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'the same in both fields',
-        value: { spec: { ...serving({}).spec, externalAuthConfigRef: { name: 'auth' } } },
-        others: [serverConfig('auth', 'okta')],
-        findings: [
-          'spec.externalAuthConfigRef: names an embedded authorization server, as `authServerRef` does, so releases do not reconcile the workload; use this field for outgoing credentials only',
-        ],
-      },
-    ],
+    'the field of releases alone': { value: serving({}), others: [serverConfig('auth', 'okta')] },
+    'outgoing credentials beside it': {
+      value: { spec: { ...serving({}).spec, externalAuthConfigRef: { name: 'key' } } },
+      others: [serverConfig('auth', 'okta'), headerConfig('key')],
+    },
+    'the same in both fields': {
+      value: { spec: { ...serving({}).spec, externalAuthConfigRef: { name: 'auth' } } },
+      others: [serverConfig('auth', 'okta')],
+      findings:
+        'spec.externalAuthConfigRef: names an embedded authorization server, as `authServerRef` does, so releases do not reconcile the workload; use this field for outgoing credentials only',
+    },
   },
 })

@@ -24,6 +24,7 @@ import {
   OIDC_CONFIG,
   oidcConfig,
   oidcConfigNamed,
+  otherOf,
   type Refusal,
   refusalBy,
   refusedCause,
@@ -36,14 +37,11 @@ import {
 const ID = 'workload-auth-server-tokens-accepted'
 
 /** A proxy whose authorization server and MCPOIDCConfig have these names, for examples. */
-const proxyWith = (auth: string, corporate: string) => ({
-  kind: 'MCPRemoteProxy',
-  metadata: { name: 'wiki' },
-  spec: {
+const proxyWith = (auth: string, corporate: string) =>
+  otherOf('MCPRemoteProxy', 'wiki', {
     authServerRef: { kind: 'MCPExternalAuthConfig', name: auth },
     oidcConfigRef: { name: corporate, audience: 'https://auth.example.com/mcp' },
-  },
-})
+  })
 
 const SERVER = { spec: { type: 'embeddedAuthServer' as const, embeddedAuthServer: authServer('okta') } }
 
@@ -59,7 +57,6 @@ export const workloadAuthServerTokensAccepted = defineRule({
     symptom: 'login succeeds, and then every request is answered with 401: the token has another issuer',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
   sources: ['5.1', 'decision 9'],
   *check(resource, { cluster, self }) {
@@ -91,104 +88,87 @@ export const workloadAuthServerTokensAccepted = defineRule({
     }
   },
   examples: {
-    valid: [
+    'the same issuer': [
       {
-        title: 'the same issuer',
         kind: 'MCPServer',
         value: serving({}),
         others: [serverConfig('auth', 'okta'), oidcConfig('corporate')],
       },
       {
-        title: 'no embedded server: tokens come from elsewhere',
-        kind: 'MCPServer',
-        value: { spec: { oidcConfigRef: { name: 'corporate', audience: 'jira' } } },
-        others: [oidcConfig('corporate', 'https://okta.example.com')],
-      },
-      {
-        title: 'the same issuer, and tokens of another server for another workload',
-        kind: 'MCPOIDCConfig',
-        value: issuing('https://auth.example.com'),
-        others: [
-          serverConfig('auth', 'okta'),
-          proxyWith('auth', 'example'),
-          { ...proxyWith('auth', 'other'), metadata: { name: 'jira' } },
-        ],
-      },
-      {
-        title: 'the same issuer',
         kind: 'MCPExternalAuthConfig',
         value: SERVER,
         others: [proxyWith('example', 'corporate'), oidcConfig('corporate')],
       },
     ],
-    invalid: [
+    'no embedded server: tokens come from elsewhere': {
+      kind: 'MCPServer',
+      value: { spec: { oidcConfigRef: { name: 'corporate', audience: 'jira' } } },
+      others: [oidcConfig('corporate', 'https://okta.example.com')],
+    },
+    'the same issuer, and tokens of another server for another workload': {
+      kind: 'MCPOIDCConfig',
+      value: issuing('https://auth.example.com'),
+      others: [
+        serverConfig('auth', 'okta'),
+        proxyWith('auth', 'example'),
+        { ...proxyWith('auth', 'other'), metadata: { name: 'jira' } },
+      ],
+    },
+    'the same issuer with a slash': {
+      kind: 'MCPServer',
+      value: serving({}),
+      others: [serverConfig('auth', 'okta'), oidcConfig('corporate', 'https://auth.example.com/')],
+      findings:
+        'spec.oidcConfigRef.name: MCPOIDCConfig "corporate" refuses tokens of MCPExternalAuthConfig "auth": its issuer "https://auth.example.com/" must equal "https://auth.example.com", which differs by the slash at its end',
+    },
+    'another issuer': [
       {
-        title: 'the same issuer with a slash',
-        kind: 'MCPServer',
-        value: serving({}),
-        others: [serverConfig('auth', 'okta'), oidcConfig('corporate', 'https://auth.example.com/')],
-        findings: [
-          'spec.oidcConfigRef.name: MCPOIDCConfig "corporate" refuses tokens of MCPExternalAuthConfig "auth": its issuer "https://auth.example.com/" must equal "https://auth.example.com", which differs by the slash at its end',
-        ],
+        kind: 'MCPOIDCConfig',
+        value: issuing('https://login.example.com'),
+        others: [serverConfig('auth', 'okta'), proxyWith('auth', 'example')],
+        findings:
+          'spec.inline.issuer: refuses the tokens of MCPExternalAuthConfig "auth" at MCPRemoteProxy "wiki": their issuer is "https://auth.example.com"; write it here, or this one in embeddedAuthServer.issuer',
       },
       {
-        title: 'tokens of the cluster',
+        kind: 'MCPExternalAuthConfig',
+        value: SERVER,
+        others: [proxyWith('example', 'corporate'), oidcConfig('corporate', 'https://login.example.com')],
+        findings:
+          'spec.embeddedAuthServer.issuer: MCPOIDCConfig "corporate" refuses these tokens with 401 at MCPRemoteProxy "wiki": its issuer "https://login.example.com" must equal this one',
+      },
+    ],
+    'tokens of the cluster': [
+      {
         kind: 'MCPRemoteProxy',
         value: serving({}),
         others: [
           serverConfig('auth', 'okta'),
-          {
-            kind: 'MCPOIDCConfig',
-            metadata: { name: 'corporate' },
-            spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} },
-          },
+          otherOf('MCPOIDCConfig', 'corporate', {
+            type: 'kubernetesServiceAccount',
+            kubernetesServiceAccount: {},
+          }),
         ],
-        findings: [
+        findings:
           'spec.oidcConfigRef.name: MCPOIDCConfig "corporate" accepts only tokens of the cluster, so those of MCPExternalAuthConfig "auth" are refused with 401; name one of type inline with its issuer',
-        ],
       },
       {
-        title: 'another issuer',
-        kind: 'MCPOIDCConfig',
-        value: issuing('https://login.example.com'),
-        others: [serverConfig('auth', 'okta'), proxyWith('auth', 'example')],
-        findings: [
-          'spec.inline.issuer: refuses the tokens of MCPExternalAuthConfig "auth" at MCPRemoteProxy "wiki": their issuer is "https://auth.example.com"; write it here, or this one in embeddedAuthServer.issuer',
-        ],
-      },
-      {
-        title: 'tokens of the cluster',
         kind: 'MCPOIDCConfig',
         value: { spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} } },
         others: [serverConfig('auth', 'okta'), proxyWith('auth', 'example')],
-        findings: [
-          `spec.type: refuses the tokens of MCPExternalAuthConfig "auth" at MCPRemoteProxy "wiki"; write 'inline', and their issuer in spec.inline.issuer`,
-        ],
+        findings: `spec.type: refuses the tokens of MCPExternalAuthConfig "auth" at MCPRemoteProxy "wiki"; write 'inline', and their issuer in spec.inline.issuer`,
       },
       {
-        title: 'another issuer',
-        kind: 'MCPExternalAuthConfig',
-        value: SERVER,
-        others: [proxyWith('example', 'corporate'), oidcConfig('corporate', 'https://login.example.com')],
-        findings: [
-          'spec.embeddedAuthServer.issuer: MCPOIDCConfig "corporate" refuses these tokens with 401 at MCPRemoteProxy "wiki": its issuer "https://login.example.com" must equal this one',
-        ],
-      },
-      {
-        title: 'tokens of the cluster',
         kind: 'MCPExternalAuthConfig',
         value: SERVER,
         others: [
           proxyWith('example', 'corporate'),
-          {
-            kind: 'MCPOIDCConfig',
-            metadata: { name: 'corporate' },
-            spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} },
-          },
+          otherOf('MCPOIDCConfig', 'corporate', {
+            type: 'kubernetesServiceAccount',
+            kubernetesServiceAccount: {},
+          }),
         ],
-        findings: [
+        findings:
           'spec.embeddedAuthServer.issuer: MCPOIDCConfig "corporate" refuses these tokens with 401 at MCPRemoteProxy "wiki": it accepts only tokens of the cluster; name one of type inline there',
-        ],
       },
     ],
   },

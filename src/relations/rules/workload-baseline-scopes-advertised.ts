@@ -18,6 +18,7 @@ import {
   authServer,
   type HeldServer,
   heldServersOf,
+  otherOf,
   serving,
   SINGLE_PROVIDER_KINDS,
   WORKLOAD,
@@ -45,23 +46,17 @@ function missingIn({ workload, server }: HeldServer, cluster: Cluster): string[]
 const baselineOf = oncePerCluster((server: Server) => new Set(server.baselineClientScopes))
 
 /** A proxy that advertises these scopes of the server `example`. */
-const advertising = (...scopes: string[]) => ({
-  kind: 'MCPRemoteProxy',
-  metadata: { name: 'wiki' },
-  spec: {
+const advertising = (...scopes: string[]) =>
+  otherOf('MCPRemoteProxy', 'wiki', {
     authServerRef: { kind: 'MCPExternalAuthConfig', name: 'example' },
     oidcConfigRef: { name: 'corporate', audience: 'https://auth.example.com/mcp', scopes },
-  },
-})
+  })
 
-const withBaseline = (...baselineClientScopes: string[]) => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'auth' },
-  spec: {
+const withBaseline = (...baselineClientScopes: string[]) =>
+  otherOf('MCPExternalAuthConfig', 'auth', {
     type: 'embeddedAuthServer' as const,
     embeddedAuthServer: { ...authServer('okta'), baselineClientScopes },
-  },
-})
+  })
 
 export const workloadBaselineScopesAdvertised = defineRule({
   id: ID,
@@ -113,45 +108,34 @@ export const workloadBaselineScopesAdvertised = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'scopes that are advertised without being given',
-        kind: 'MCPServer',
-        value: serving({}),
-        others: [withBaseline('openid', 'offline_access')],
-      },
-      {
-        title: 'a scope that is given',
-        kind: 'MCPRemoteProxy',
-        value: serving({ scopes: ['openid', 'jira.read'] }),
-        others: [withBaseline('jira.read')],
-      },
-      {
-        title: 'a scope that each workload advertises',
-        kind: 'MCPExternalAuthConfig',
-        value: { spec: withBaseline('jira.read').spec },
-        others: [advertising('openid', 'jira.read')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'a scope that is not advertised',
-        kind: 'MCPServer',
-        value: serving({ scopes: ['openid'] }),
-        others: [withBaseline('openid', 'offline_access')],
-        findings: [
-          'spec.oidcConfigRef.scopes: lacks "offline_access" of baselineClientScopes of MCPExternalAuthConfig "auth": the server does not start; add them here or remove them there',
-        ],
-      },
-      {
-        title: 'a scope that a workload does not advertise',
-        kind: 'MCPExternalAuthConfig',
-        value: { spec: withBaseline('jira.read').spec },
-        others: [advertising('openid')],
-        findings: [
-          'spec.embeddedAuthServer.baselineClientScopes: has "jira.read", which oidcConfigRef.scopes of MCPRemoteProxy "wiki" lacks: the server does not start there; add them there or remove them here',
-        ],
-      },
-    ],
+    'scopes that are advertised without being given': {
+      kind: 'MCPServer',
+      value: serving({}),
+      others: [withBaseline('openid', 'offline_access')],
+    },
+    'a scope that is given': {
+      kind: 'MCPRemoteProxy',
+      value: serving({ scopes: ['openid', 'jira.read'] }),
+      others: [withBaseline('jira.read')],
+    },
+    'a scope that each workload advertises': {
+      kind: 'MCPExternalAuthConfig',
+      value: { spec: withBaseline('jira.read').spec },
+      others: [advertising('openid', 'jira.read')],
+    },
+    'a scope that is not advertised': {
+      kind: 'MCPServer',
+      value: serving({ scopes: ['openid'] }),
+      others: [withBaseline('openid', 'offline_access')],
+      findings:
+        'spec.oidcConfigRef.scopes: lacks "offline_access" of baselineClientScopes of MCPExternalAuthConfig "auth": the server does not start; add them here or remove them there',
+    },
+    'a scope that a workload does not advertise': {
+      kind: 'MCPExternalAuthConfig',
+      value: { spec: withBaseline('jira.read').spec },
+      others: [advertising('openid')],
+      findings:
+        'spec.embeddedAuthServer.baselineClientScopes: has "jira.read", which oidcConfigRef.scopes of MCPRemoteProxy "wiki" lacks: the server does not start there; add them there or remove them here',
+    },
   },
 })

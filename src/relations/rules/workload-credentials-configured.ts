@@ -1,4 +1,4 @@
-import { advice, defineRule, namesText, nameText } from '../../rule/index.ts'
+import { advice, defineRule, namesText, nameText, says } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
 import {
   authConfigNamed,
@@ -10,16 +10,13 @@ import {
   getAuthConfig,
   headerConfig,
   inline,
+  otherOf,
 } from '../index.ts'
 
 const ID = 'workload-credentials-configured'
 const MISSING = 'without a token this workload answers 401, and its tools are missing'
 
-const OPEN = {
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'none' },
-  spec: { type: 'unauthenticated' },
-}
+const OPEN = otherOf('MCPExternalAuthConfig', 'none', { type: 'unauthenticated' })
 
 /** A workload that validates the tokens of its callers. */
 const checking = (config?: string) => ({
@@ -45,12 +42,9 @@ export const workloadCredentialsConfigured = defineRule({
     threads: ['mitodl/ol-infrastructure#5295'],
   },
   sources: [
-    {
-      section: '5.2',
-      says: 'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.',
-    },
-    { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
-    { section: '7', says: 'A backend not listed under inline outgoing authentication gets no credentials.' },
+    says('5.2', 'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.'),
+    says('5.2', 'inline: backends that are not in the map receive unauthenticated requests.'),
+    says('7', 'A backend not listed under inline outgoing authentication gets no credentials.'),
     'decision 10',
     'decision 21',
   ],
@@ -79,68 +73,52 @@ export const workloadCredentialsConfigured = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a configuration of its own',
-        kind: 'MCPServer',
-        value: checking('key'),
-        others: [headerConfig('key'), gateway('tools')],
-      },
-      {
-        title: 'a default there',
-        kind: 'MCPServer',
-        value: checking(),
-        others: [headerConfig('key'), gateway('tools', { outgoingAuth: inline({}, 'key') })],
-      },
-      {
-        title: 'a workload that checks no tokens',
-        value: { spec: { groupRef: { name: 'tools' } } },
-        others: [gateway('tools')],
-      },
-      {
-        title: 'not listed, with a reference of its own, which releases use',
-        kind: 'MCPServer',
-        value: checking('key'),
-        others: [headerConfig('key'), gateway('other', { outgoingAuth: inline({ wiki: 'key' }) })],
-      },
-    ],
-    invalid: [
-      {
-        title: 'no configuration of its own',
-        kind: 'MCPServer',
-        value: checking(),
-        others: [gateway('tools')],
-        findings: [
-          'spec.externalAuthConfigRef: name a configuration: without a token this workload answers 401, and its tools are missing; there are no credentials from VirtualMCPServer "tools"',
-        ],
-      },
-      {
-        title: 'not listed in one',
-        kind: 'MCPServer',
-        value: checking(),
-        others: [headerConfig('key'), gateway('other', { outgoingAuth: inline({ wiki: 'key' }) })],
-        findings: [
-          'spec.groupRef: list this workload in `backends`, or set a `default`: without a token this workload answers 401, and its tools are missing; there are no credentials from VirtualMCPServer "other"',
-        ],
-      },
-      {
-        title: 'no credentials on purpose',
-        kind: 'MCPServer',
-        value: checking('none'),
-        others: [OPEN, gateway('tools')],
-        findings: [
-          'spec.externalAuthConfigRef: MCPExternalAuthConfig "none" of type unauthenticated sends no token: without a token this workload answers 401, and its tools are missing; it is used by VirtualMCPServer "tools"',
-        ],
-      },
-      {
-        title: 'no credentials on purpose, by the default there',
-        kind: 'MCPServer',
-        value: checking(),
-        others: [OPEN, gateway('other', { outgoingAuth: inline({}, 'none') })],
-        findings: [
-          'spec.groupRef: MCPExternalAuthConfig "none" of type unauthenticated sends no token: without a token this workload answers 401, and its tools are missing; it is used by VirtualMCPServer "other"',
-        ],
-      },
-    ],
+    'a configuration of its own': {
+      kind: 'MCPServer',
+      value: checking('key'),
+      others: [headerConfig('key'), gateway('tools')],
+    },
+    'a default there': {
+      kind: 'MCPServer',
+      value: checking(),
+      others: [headerConfig('key'), gateway('tools', { outgoingAuth: inline({}, 'key') })],
+    },
+    'a workload that checks no tokens': {
+      value: { spec: { groupRef: { name: 'tools' } } },
+      others: [gateway('tools')],
+    },
+    'not listed, with a reference of its own, which releases use': {
+      kind: 'MCPServer',
+      value: checking('key'),
+      others: [headerConfig('key'), gateway('other', { outgoingAuth: inline({ wiki: 'key' }) })],
+    },
+    'no configuration of its own': {
+      kind: 'MCPServer',
+      value: checking(),
+      others: [gateway('tools')],
+      findings:
+        'spec.externalAuthConfigRef: name a configuration: without a token this workload answers 401, and its tools are missing; there are no credentials from VirtualMCPServer "tools"',
+    },
+    'not listed in one': {
+      kind: 'MCPServer',
+      value: checking(),
+      others: [headerConfig('key'), gateway('other', { outgoingAuth: inline({ wiki: 'key' }) })],
+      findings:
+        'spec.groupRef: list this workload in `backends`, or set a `default`: without a token this workload answers 401, and its tools are missing; there are no credentials from VirtualMCPServer "other"',
+    },
+    'no credentials on purpose': {
+      kind: 'MCPServer',
+      value: checking('none'),
+      others: [OPEN, gateway('tools')],
+      findings:
+        'spec.externalAuthConfigRef: MCPExternalAuthConfig "none" of type unauthenticated sends no token: without a token this workload answers 401, and its tools are missing; it is used by VirtualMCPServer "tools"',
+    },
+    'no credentials on purpose, by the default there': {
+      kind: 'MCPServer',
+      value: checking(),
+      others: [OPEN, gateway('other', { outgoingAuth: inline({}, 'none') })],
+      findings:
+        'spec.groupRef: MCPExternalAuthConfig "none" of type unauthenticated sends no token: without a token this workload answers 401, and its tools are missing; it is used by VirtualMCPServer "other"',
+    },
   },
 })

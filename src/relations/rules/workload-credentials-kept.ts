@@ -25,8 +25,10 @@ import {
   authServersOf,
   bearerConfig,
   configsOf,
+  configWith,
   exchangeConfig,
   getWorkload,
+  otherOf,
   serverConfig,
   serving,
   SINGLE_PROVIDER_KINDS,
@@ -39,37 +41,25 @@ const ADDS_CREDENTIALS: ReadonlySet<string | undefined> = new Set(['tokenExchang
 
 const ID = 'workload-credentials-kept'
 
-const stripping = (config: string) => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: config },
-  spec: {
+const stripping = (config: string) =>
+  otherOf('MCPExternalAuthConfig', config, {
     type: 'embeddedAuthServer' as const,
     embeddedAuthServer: { ...authServer('okta'), disableUpstreamTokenInjection: true },
-  },
-})
+  })
 
 /** A proxy with this authorization server, which exchanges tokens by this MCPExternalAuthConfig. */
-const exchangingBy = (auth: string, exchange: string) => ({
-  kind: 'MCPRemoteProxy',
-  metadata: { name: 'wiki' },
-  spec: {
+const exchangingBy = (auth: string, exchange: string) =>
+  otherOf('MCPRemoteProxy', 'wiki', {
     authServerRef: { kind: 'MCPExternalAuthConfig', name: auth },
     externalAuthConfigRef: { name: exchange },
-  },
-})
+  })
 
-const issuingOnly = (config: string, upstreamProviders: undefined | readonly []) => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: config },
-  spec: {
-    type: 'embeddedAuthServer',
-    embeddedAuthServer: {
-      ...without(authServer(), 'upstreamProviders'),
-      ...(upstreamProviders !== undefined && { upstreamProviders }),
-      inboundGrants: { tokenExchange: {} },
-    },
-  },
-})
+const issuingOnly = (config: string, upstreamProviders: undefined | readonly []) =>
+  configWith(config, 'embeddedAuthServer', {
+    ...without(authServer(), 'upstreamProviders'),
+    ...(upstreamProviders !== undefined && { upstreamProviders }),
+    inboundGrants: { tokenExchange: {} },
+  })
 
 export const workloadCredentialsKept = defineRule({
   id: ID,
@@ -84,7 +74,6 @@ export const workloadCredentialsKept = defineRule({
       '`disableUpstreamTokenInjection cannot be combined with token exchange` (or AWS STS), and the workload is not reconciled',
     reportedBy: 'operator',
     consequence: 'does not start',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(resource, { cluster, self }) {
@@ -108,70 +97,55 @@ export const workloadCredentialsKept = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the exchange of the upstream token',
-        kind: 'MCPServer',
-        value: { spec: { ...serving({}).spec, externalAuthConfigRef: { name: 'jira' } } },
-        others: [serverConfig('auth', 'okta'), exchangeConfig('jira')],
-      },
-      {
-        title: 'no token for the backend',
-        kind: 'MCPServer',
-        value: serving({}),
-        others: [stripping('auth')],
-      },
-      {
-        title: 'a fixed token of a remote server',
-        kind: 'MCPRemoteProxy',
-        value: { spec: { ...serving({}).spec, externalAuthConfigRef: { name: 'token' } } },
-        others: [stripping('auth'), bearerConfig('token')],
-      },
-      {
-        title: 'the exchange of the upstream token, and a server that removes it from another workload',
-        kind: 'MCPExternalAuthConfig',
-        value: { spec: stripping('example').spec },
-        others: [exchangingBy('auth', 'jira'), serverConfig('auth', 'okta'), exchangeConfig('jira')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'an exchange beside it',
-        kind: 'MCPServer',
-        value: { spec: { ...serving({}).spec, externalAuthConfigRef: { name: 'jira' } } },
-        others: [stripping('auth'), exchangeConfig('jira')],
-        findings: [
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" (tokenExchange) adds credentials that disableUpstreamTokenInjection of "auth" removes, so the workload is not reconciled; remove one',
-        ],
-      },
-      ...([undefined, []] as const).map((providers) => ({
-        title: `an exchange beside a server without a login${providers === undefined ? '' : ', with an empty list'}`,
-        kind: 'MCPServer',
-        value: { spec: { ...serving({}).spec, externalAuthConfigRef: { name: 'jira' } } },
-        others: [issuingOnly('auth', providers), exchangeConfig('jira')],
-        findings: [
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" (tokenExchange) adds credentials that "auth", a server without upstream providers, removes, so the workload is not reconciled; remove this reference or add a provider',
-        ] as const,
-      })),
-      {
-        title: 'an exchange of a workload that names the server',
-        kind: 'MCPExternalAuthConfig',
-        value: { spec: stripping('example').spec },
-        others: [exchangingBy('example', 'jira'), exchangeConfig('jira')],
-        findings: [
-          'spec.embeddedAuthServer.disableUpstreamTokenInjection: removes credentials that MCPExternalAuthConfig "jira" (tokenExchange) adds, so MCPRemoteProxy "wiki" is not reconciled; remove one',
-        ],
-      },
-      {
-        title: 'an exchange beside a server that removes it',
-        kind: 'MCPExternalAuthConfig',
-        value: exchanging({}),
-        others: [exchangingBy('auth', 'example'), stripping('auth')],
-        findings: [
-          'spec.type: adds credentials that MCPExternalAuthConfig "auth" removes, so MCPRemoteProxy "wiki" is not reconciled; remove one',
-        ],
-      },
-    ],
+    'the exchange of the upstream token': {
+      kind: 'MCPServer',
+      value: { spec: { ...serving({}).spec, externalAuthConfigRef: { name: 'jira' } } },
+      others: [serverConfig('auth', 'okta'), exchangeConfig('jira')],
+    },
+    'no token for the backend': { kind: 'MCPServer', value: serving({}), others: [stripping('auth')] },
+    'a fixed token of a remote server': {
+      kind: 'MCPRemoteProxy',
+      value: { spec: { ...serving({}).spec, externalAuthConfigRef: { name: 'token' } } },
+      others: [stripping('auth'), bearerConfig('token')],
+    },
+    'the exchange of the upstream token, and a server that removes it from another workload': {
+      kind: 'MCPExternalAuthConfig',
+      value: { spec: stripping('example').spec },
+      others: [exchangingBy('auth', 'jira'), serverConfig('auth', 'okta'), exchangeConfig('jira')],
+    },
+    'an exchange beside it': {
+      kind: 'MCPServer',
+      value: { spec: { ...serving({}).spec, externalAuthConfigRef: { name: 'jira' } } },
+      others: [stripping('auth'), exchangeConfig('jira')],
+      findings:
+        'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" (tokenExchange) adds credentials that disableUpstreamTokenInjection of "auth" removes, so the workload is not reconciled; remove one',
+    },
+    ...Object.fromEntries(
+      ([undefined, []] as const).map((providers) => [
+        `an exchange beside a server without a login${providers === undefined ? '' : ', with an empty list'}`,
+        {
+          kind: 'MCPServer',
+          value: { spec: { ...serving({}).spec, externalAuthConfigRef: { name: 'jira' } } },
+          others: [issuingOnly('auth', providers), exchangeConfig('jira')],
+          findings:
+            'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" (tokenExchange) adds credentials that "auth", a server without upstream providers, removes, so the workload is not reconciled; remove this reference or add a provider',
+        },
+      ]),
+    ),
+    'an exchange of a workload that names the server': {
+      kind: 'MCPExternalAuthConfig',
+      value: { spec: stripping('example').spec },
+      others: [exchangingBy('example', 'jira'), exchangeConfig('jira')],
+      findings:
+        'spec.embeddedAuthServer.disableUpstreamTokenInjection: removes credentials that MCPExternalAuthConfig "jira" (tokenExchange) adds, so MCPRemoteProxy "wiki" is not reconciled; remove one',
+    },
+    'an exchange beside a server that removes it': {
+      kind: 'MCPExternalAuthConfig',
+      value: exchanging({}),
+      others: [exchangingBy('auth', 'example'), stripping('auth')],
+      findings:
+        'spec.type: adds credentials that MCPExternalAuthConfig "auth" removes, so MCPRemoteProxy "wiki" is not reconciled; remove one',
+    },
   },
 })
 

@@ -16,27 +16,21 @@ import {
   spiffeClients,
 } from '../../kinds/embedded-auth-server/inbound-grants.ts'
 import { type EmbeddedAuthServer, MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
-import { authServer, issuingBeside, serving } from '../index.ts'
+import { authServer, configWith, issuingBeside, serving } from '../index.ts'
 
 const SERVER = pathTo<Static<typeof EmbeddedAuthServer>>(['spec', 'embeddedAuthServer'])
 const resourceUrl = 'https://mcp.example.com'
-const delegating = (...clients: (typeof agent)[]) => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'auth' },
-  spec: {
-    type: 'embeddedAuthServer',
-    embeddedAuthServer: { ...authServer('okta'), ...(clients.length > 0 && { delegateClients: clients }) },
-  },
-})
+const delegating = (...clients: (typeof agent)[]) =>
+  configWith('auth', 'embeddedAuthServer', {
+    ...authServer('okta'),
+    ...(clients.length > 0 && { delegateClients: clients }),
+  })
 
-const asserting = (allowed: string, accepted: string) => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'auth' },
-  spec: {
-    type: 'embeddedAuthServer',
-    embeddedAuthServer: { ...authServer('okta'), trustedIssuers: [assertionIssuer(allowed, accepted)] },
-  },
-})
+const asserting = (allowed: string, accepted: string) =>
+  configWith('auth', 'embeddedAuthServer', {
+    ...authServer('okta'),
+    trustedIssuers: [assertionIssuer(allowed, accepted)],
+  })
 
 export const workloadDelegateClientServed = defineRule({
   id: 'workload-delegate-client-served',
@@ -52,7 +46,6 @@ export const workloadDelegateClientServed = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'delegate clients from 0.43 on, assertions from 0.45 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(workload, { cluster, self }) {
@@ -116,45 +109,34 @@ export const workloadDelegateClientServed = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a client of this workload',
-        value: serving({ audience: resourceUrl, resourceUrl }),
-        others: [delegating(agent)],
-      },
-      { title: 'no clients', value: serving({}), others: [delegating()] },
-      {
-        title: 'an assertion for the authorization server, about this workload',
-        value: serving({ audience: resourceUrl, resourceUrl }),
-        others: [asserting(resourceUrl, 'https://auth.example.com')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'a scope that is not advertised',
-        value: serving({ audience: resourceUrl, resourceUrl }),
-        others: [delegating({ ...agent, scopes: ['openid', 'tools'] })],
-        findings: [
-          'spec.oidcConfigRef.scopes: add "tools" of a delegate client of MCPExternalAuthConfig "auth", or remove it there: the operator refuses a scope that is not advertised',
-        ],
-      },
-      {
-        title: 'another audience',
-        value: serving({ audience: resourceUrl, resourceUrl }),
-        others: [delegating({ ...agent, audiences: ['https://jira.example.com'] })],
-        findings: [
-          'spec.oidcConfigRef.resourceUrl: is the only audience here; the operator refuses "https://jira.example.com" of a delegate client of MCPExternalAuthConfig "auth": write the same there',
-        ],
-      },
-      {
-        title: 'a slash too many, and an assertion for the workload',
-        value: serving({ audience: resourceUrl, resourceUrl }),
-        others: [asserting(`${resourceUrl}/`, resourceUrl)],
-        findings: [
-          'spec.oidcConfigRef.resourceUrl: is the only resource here; releases refuse "https://mcp.example.com/" of an assertion policy of MCPExternalAuthConfig "auth": write the same there',
-          'spec.oidcConfigRef.resourceUrl: is an accepted audience of assertions in MCPExternalAuthConfig "auth", which releases refuse; name the token endpoint or the issuer there',
-        ],
-      },
-    ],
+    'a client of this workload': {
+      value: serving({ audience: resourceUrl, resourceUrl }),
+      others: [delegating(agent)],
+    },
+    'no clients': { value: serving({}), others: [delegating()] },
+    'an assertion for the authorization server, about this workload': {
+      value: serving({ audience: resourceUrl, resourceUrl }),
+      others: [asserting(resourceUrl, 'https://auth.example.com')],
+    },
+    'a scope that is not advertised': {
+      value: serving({ audience: resourceUrl, resourceUrl }),
+      others: [delegating({ ...agent, scopes: ['openid', 'tools'] })],
+      findings:
+        'spec.oidcConfigRef.scopes: add "tools" of a delegate client of MCPExternalAuthConfig "auth", or remove it there: the operator refuses a scope that is not advertised',
+    },
+    'another audience': {
+      value: serving({ audience: resourceUrl, resourceUrl }),
+      others: [delegating({ ...agent, audiences: ['https://jira.example.com'] })],
+      findings:
+        'spec.oidcConfigRef.resourceUrl: is the only audience here; the operator refuses "https://jira.example.com" of a delegate client of MCPExternalAuthConfig "auth": write the same there',
+    },
+    'a slash too many, and an assertion for the workload': {
+      value: serving({ audience: resourceUrl, resourceUrl }),
+      others: [asserting(`${resourceUrl}/`, resourceUrl)],
+      findings: [
+        'spec.oidcConfigRef.resourceUrl: is the only resource here; releases refuse "https://mcp.example.com/" of an assertion policy of MCPExternalAuthConfig "auth": write the same there',
+        'spec.oidcConfigRef.resourceUrl: is an accepted audience of assertions in MCPExternalAuthConfig "auth", which releases refuse; name the token endpoint or the issuer there',
+      ],
+    },
   },
 })

@@ -1,24 +1,17 @@
 import { defineRule, end, forbidden, isAbsent, nameText, relatedTo } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer } from '../../kinds/schemas.ts'
-import { AUTH_CONFIG, authServer, authServersOf, serving } from '../index.ts'
+import { AUTH_CONFIG, authServer, authServersOf, configWith, serving } from '../index.ts'
 
 /** The port of an embedded authorization server with TLS; the operator sets it, and it cannot be configured. */
 const TLS_PORT = 8443
 
-const listening = {
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'auth' },
-  spec: {
-    type: 'embeddedAuthServer',
-    embeddedAuthServer: {
-      ...authServer('okta'),
-      tlsListener: {
-        certificateSecretRef: { name: 'tls', key: 'tls.crt' },
-        privateKeySecretRef: { name: 'tls', key: 'tls.key' },
-      },
-    },
+const listening = configWith('auth', 'embeddedAuthServer', {
+  ...authServer('okta'),
+  tlsListener: {
+    certificateSecretRef: { name: 'tls', key: 'tls.crt' },
+    privateKeySecretRef: { name: 'tls', key: 'tls.key' },
   },
-}
+})
 const onPort = (proxyPort: number) => ({ spec: { ...serving({}).spec, proxyPort } })
 
 export const workloadProxyPortFree = defineRule({
@@ -33,7 +26,6 @@ export const workloadProxyPortFree = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.62 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(workload, { cluster, self, path }) {
@@ -50,28 +42,21 @@ export const workloadProxyPortFree = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'another port', value: onPort(8080), others: [listening] },
-      {
-        title: 'an authorization server without a listener of its own',
-        value: onPort(TLS_PORT),
-        others: [
-          {
-            ...listening,
-            spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta') },
-          },
-        ],
-      },
-    ],
-    invalid: [
-      {
-        title: 'one port for both',
-        value: onPort(TLS_PORT),
-        others: [listening],
-        findings: [
-          'spec.proxyPort: Forbidden: may not be 8443, on which the authorization server of MCPExternalAuthConfig "auth" listens with TLS: the operator refuses the workload; use another port',
-        ],
-      },
-    ],
+    'another port': { value: onPort(8080), others: [listening] },
+    'an authorization server without a listener of its own': {
+      value: onPort(TLS_PORT),
+      others: [
+        {
+          ...listening,
+          spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta') },
+        },
+      ],
+    },
+    'one port for both': {
+      value: onPort(TLS_PORT),
+      others: [listening],
+      findings:
+        'spec.proxyPort: Forbidden: may not be 8443, on which the authorization server of MCPExternalAuthConfig "auth" listens with TLS: the operator refuses the workload; use another port',
+    },
   },
 })

@@ -1,4 +1,4 @@
-import { advice, defineRule, namesText } from '../../rule/index.ts'
+import { advice, defineRule, namesText, says } from '../../rule/index.ts'
 import { MCPRemoteProxy, MCPServer, MCPServerEntry } from '../../kinds/schemas.ts'
 import {
   addsHeaderFromSecret,
@@ -21,11 +21,8 @@ export const workloadStrategyChosen = defineRule({
   summary: 'Each VirtualMCPServer of the group has a strategy for the workload that joins it.',
   why: 'The workload is contacted without credentials. That is right for many containers inside the cluster, but nothing says that somebody meant it.',
   sources: [
-    {
-      section: '5.2',
-      says: 'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.',
-    },
-    { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
+    says('5.2', 'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.'),
+    says('5.2', 'inline: backends that are not in the map receive unauthenticated requests.'),
     'decision 10',
     'decision 21',
   ],
@@ -44,59 +41,44 @@ export const workloadStrategyChosen = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a configuration of its own',
-        value: workload('key', 'tools'),
-        others: [headerConfig('key'), gateway('tools')],
-      },
-      {
-        title: 'a default there',
-        value: { spec: { groupRef: { name: 'tools' } } },
-        others: [headerConfig('key'), gateway('tools', { outgoingAuth: inline({}, 'key') })],
-      },
-      {
-        title: 'a credential in a header that it adds itself',
-        kind: 'MCPServerEntry',
-        value: {
-          spec: {
-            groupRef: { name: 'tools' },
-            headerForward: {
-              addHeadersFromSecret: [
-                { headerName: 'X-Api-Key', valueSecretRef: { name: 'jira', key: 'api-key' } },
-              ],
-            },
+    'a configuration of its own': {
+      value: workload('key', 'tools'),
+      others: [headerConfig('key'), gateway('tools')],
+    },
+    'a default there': {
+      value: { spec: { groupRef: { name: 'tools' } } },
+      others: [headerConfig('key'), gateway('tools', { outgoingAuth: inline({}, 'key') })],
+    },
+    'a credential in a header that it adds itself': {
+      kind: 'MCPServerEntry',
+      value: {
+        spec: {
+          groupRef: { name: 'tools' },
+          headerForward: {
+            addHeadersFromSecret: [
+              { headerName: 'X-Api-Key', valueSecretRef: { name: 'jira', key: 'api-key' } },
+            ],
           },
         },
-        others: [gateway('tools')],
       },
-      {
-        title: 'no VirtualMCPServer yet',
-        value: { spec: { groupRef: { name: 'tools' } } },
-      },
-      {
-        title: 'not listed, with a reference of its own, which releases use',
-        value: workload('key', 'tools'),
-        others: [headerConfig('key'), gateway('other', { outgoingAuth: inline({ wiki: 'key' }) })],
-      },
-    ],
-    invalid: [
-      {
-        title: 'no configuration of its own',
-        value: { spec: { groupRef: { name: 'tools' } } },
-        others: [gateway('tools')],
-        findings: [
-          'spec.externalAuthConfigRef: name a configuration, or one of type unauthenticated; there are no credentials from VirtualMCPServer "tools"',
-        ],
-      },
-      {
-        title: 'not listed in one',
-        value: { spec: { groupRef: { name: 'tools' } } },
-        others: [headerConfig('key'), gateway('other', { outgoingAuth: inline({ wiki: 'key' }) })],
-        findings: [
-          'spec.groupRef: not listed, and no `default` names a configuration; there are no credentials from VirtualMCPServer "other"',
-        ],
-      },
-    ],
+      others: [gateway('tools')],
+    },
+    'no VirtualMCPServer yet': { value: { spec: { groupRef: { name: 'tools' } } } },
+    'not listed, with a reference of its own, which releases use': {
+      value: workload('key', 'tools'),
+      others: [headerConfig('key'), gateway('other', { outgoingAuth: inline({ wiki: 'key' }) })],
+    },
+    'no configuration of its own': {
+      value: { spec: { groupRef: { name: 'tools' } } },
+      others: [gateway('tools')],
+      findings:
+        'spec.externalAuthConfigRef: name a configuration, or one of type unauthenticated; there are no credentials from VirtualMCPServer "tools"',
+    },
+    'not listed in one': {
+      value: { spec: { groupRef: { name: 'tools' } } },
+      others: [headerConfig('key'), gateway('other', { outgoingAuth: inline({ wiki: 'key' }) })],
+      findings:
+        'spec.groupRef: not listed, and no `default` names a configuration; there are no credentials from VirtualMCPServer "other"',
+    },
   },
 })

@@ -119,5 +119,5 @@ export function cpuMsOf(pid: number | undefined): number | undefined {
 const MS_PER_TICK = 10
 
 /** The line on stderr in which Node or V8 says why the process ended. */
-const reasonIn = (talk: string): string =>
+export const reasonIn = (talk: string): string =>
   /^.*(?:FATAL ERROR|RangeError|Error:).*$/m.exec(talk)?.[0].slice(0, 200) ?? talk.slice(-200)

@@ -19,7 +19,7 @@ import { createMessageConnection, StreamMessageReader, StreamMessageWriter } fro
 import { COMPILE_CACHE } from '../compile-cache.ts'
 import { programFile } from '../programs.ts'
 import type { Run } from './command-plans.ts'
-import { cpuMsOf } from './judging.ts'
+import { cpuMsOf, reasonIn } from './judging.ts'
 
 const MAIN = programFile('cli')
 const AT_EXIT = new URL('at-exit.ts', import.meta.url).href
@@ -117,9 +117,6 @@ async function runIn(
   }
   return { ended: 'answered', status, ...measured, printed }
 }
-
-const reasonIn = (talk: string): string =>
-  /^.*(?:FATAL ERROR|RangeError|Error:).*$/m.exec(talk)?.[0].slice(0, 200) ?? talk.slice(-200)
 
 /**
  * Acts as the editor: opens each file that a message is about, and ends when all answers and diagnostics have arrived.

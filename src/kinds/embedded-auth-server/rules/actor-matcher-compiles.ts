@@ -12,7 +12,6 @@ export const actorMatcherCompiles = defineRule({
   id: 'actor-matcher-compiles',
   on: EmbeddedAuthServer,
   needs: ['trustedIssuers', 'inboundGrants'],
-  reads: [],
   severity: 'warning',
   summary: 'An actor matcher is a CEL expression over `claims` that compiles and is a bool.',
   why: 'The operator refuses a matcher that does not compile, and the workload does not start. One that is not a bool compiles, and then denies every token.',
@@ -51,68 +50,44 @@ export const actorMatcherCompiles = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'tests of claims',
-        value: trusting(
-          { ...partner, actorMatcher: 'claims.azp.startsWith("agent-") && "agents" in claims.groups' },
-          {
-            ...partner,
-            issuerUrl: 'https://idp.example.com',
-            actorMatcher: 'has(claims.act) && claims.act.sub == "gateway"',
-          },
-          { ...partner, issuerUrl: 'https://c.example.com', actorMatcher: 'claims.trusted_agent' },
-        ),
-      },
-      {
-        title: 'a value in a list',
-        value: trusting({ ...partner, actorMatcher: '"agents" in claims.groups' }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'an expression that ends too early',
-        value: trusting({ ...partner, actorMatcher: '"agents" in' }),
-        findings: [
-          String.raw`trustedIssuers[0].actorMatcher: Invalid value: "\"agents\" in": 1:12: the expression ends too early, so the workload does not start`,
-        ],
-      },
-      {
-        title: 'a variable that does not exist',
-        value: trusting({ ...partner, actorMatcher: 'azp == claims.sub' }),
-        findings: [
-          `trustedIssuers[0].actorMatcher: Invalid value: "azp == claims.sub": 1:1: undeclared reference to 'azp' (the only variable is claims: write claims.azp, and text in quotes), so the workload does not start`,
-        ],
-      },
-      {
-        title: 'two types, which the CEL of newer releases does not compare',
-        value: trusting({ ...partner, actorMatcher: 'type([]) == int' }),
-        findings: [
-          'trustedIssuers[0].actorMatcher: Invalid value: "type([]) == int": 1:10: found no matching overload for type(list(dyn)) == type(int), so workloads of releases from 0.59 do not start',
-        ],
-      },
-      {
-        title: 'a claim that is not a bool',
-        value: trusting({ ...partner, actorMatcher: 'claims.azp' }),
-        findings: [
-          'trustedIssuers[0].actorMatcher: Invalid value: "claims.azp": must be a bool, and this claim is not: every token is denied; compare it, as in claims.azp == "agent"',
-        ],
-      },
-      {
-        title: 'a list in brackets and parentheses',
-        value: trusting({ ...partner, actorMatcher: "(claims['groups'])" }),
-        findings: [
-          `trustedIssuers[0].actorMatcher: Invalid value: "(claims['groups'])": must be a bool, and this claim is not: every token is denied; compare it, as in claims.azp == "agent"`,
-        ],
-      },
-      {
-        title: 'a text',
-        value: trusting({ ...partner, actorMatcher: '"orchestrator"' }),
-        findings: [
-          String.raw`trustedIssuers[0].actorMatcher: Invalid value: "\"orchestrator\"": must be a bool, and this is of type string: every token is denied; compare it, as in claims.azp == "agent"`,
-        ],
-      },
-    ],
+    'tests of claims': {
+      value: trusting(
+        { ...partner, actorMatcher: 'claims.azp.startsWith("agent-") && "agents" in claims.groups' },
+        {
+          ...partner,
+          issuerUrl: 'https://idp.example.com',
+          actorMatcher: 'has(claims.act) && claims.act.sub == "gateway"',
+        },
+        { ...partner, issuerUrl: 'https://c.example.com', actorMatcher: 'claims.trusted_agent' },
+      ),
+    },
+    'a value in a list': { value: trusting({ ...partner, actorMatcher: '"agents" in claims.groups' }) },
+    'an expression that ends too early': {
+      value: trusting({ ...partner, actorMatcher: '"agents" in' }),
+      findings: String.raw`trustedIssuers[0].actorMatcher: Invalid value: "\"agents\" in": 1:12: the expression ends too early, so the workload does not start`,
+    },
+    'a variable that does not exist': {
+      value: trusting({ ...partner, actorMatcher: 'azp == claims.sub' }),
+      findings: `trustedIssuers[0].actorMatcher: Invalid value: "azp == claims.sub": 1:1: undeclared reference to 'azp' (the only variable is claims: write claims.azp, and text in quotes), so the workload does not start`,
+    },
+    'two types, which the CEL of newer releases does not compare': {
+      value: trusting({ ...partner, actorMatcher: 'type([]) == int' }),
+      findings:
+        'trustedIssuers[0].actorMatcher: Invalid value: "type([]) == int": 1:10: found no matching overload for type(list(dyn)) == type(int), so workloads of releases from 0.59 do not start',
+    },
+    'a claim that is not a bool': {
+      value: trusting({ ...partner, actorMatcher: 'claims.azp' }),
+      findings:
+        'trustedIssuers[0].actorMatcher: Invalid value: "claims.azp": must be a bool, and this claim is not: every token is denied; compare it, as in claims.azp == "agent"',
+    },
+    'a list in brackets and parentheses': {
+      value: trusting({ ...partner, actorMatcher: "(claims['groups'])" }),
+      findings: `trustedIssuers[0].actorMatcher: Invalid value: "(claims['groups'])": must be a bool, and this claim is not: every token is denied; compare it, as in claims.azp == "agent"`,
+    },
+    'a text': {
+      value: trusting({ ...partner, actorMatcher: '"orchestrator"' }),
+      findings: String.raw`trustedIssuers[0].actorMatcher: Invalid value: "\"orchestrator\"": must be a bool, and this is of type string: every token is denied; compare it, as in claims.azp == "agent"`,
+    },
   },
 })
 

@@ -14,7 +14,6 @@ export const actorMatcherReadsClaims = defineRule({
   id: 'actor-matcher-reads-claims',
   on: EmbeddedAuthServer,
   needs: ['trustedIssuers', 'inboundGrants'],
-  reads: [],
   severity: 'warning',
   summary: 'An actor matcher decides by the claims of the token.',
   why: 'A constant matcher lets every actor of the issuer exchange tokens of users, or none.',
@@ -61,95 +60,71 @@ export const actorMatcherReadsClaims = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'a claim', value: trusting({ ...partner, actorMatcher: 'claims["azp"] == "orchestrator"' }) },
-      {
-        title: 'one of two actors, and a group',
-        value: trusting({
-          ...partner,
-          actorMatcher: '(claims.azp == "gateway" || claims.azp == "agent") && "agents" in claims.groups',
-        }),
-      },
-      {
-        title: 'not two actors at once, which fails for a token without the claim',
-        value: trusting({ ...partner, actorMatcher: '!(claims.azp == "gateway" && claims.azp == "agent")' }),
-      },
-      {
-        title: 'no other service, and an actor',
-        value: trusting({ ...partner, actorMatcher: '!has(claims.act) && claims.azp == "gateway"' }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'an actor, if there is one',
-        value: trusting({ ...partner, actorMatcher: '!has(claims.act) || claims.act.sub == "gateway"' }),
-        findings: [
-          'trustedIssuers[0].actorMatcher: is true for a token that has none of the claims that the matcher reads, so any actor may exchange it; require a claim: claims.azp == "…"',
-        ],
-      },
-      {
-        title: 'the same, compared with false',
-        value: trusting({
-          ...partner,
-          actorMatcher: 'has(claims.act) == false || claims.act.sub == "gateway"',
-        }),
-        findings: [
-          'trustedIssuers[0].actorMatcher: is true for a token that has none of the claims that the matcher reads, so any actor may exchange it; require a claim: claims.azp == "…"',
-        ],
-      },
-      {
-        title: 'every actor, and none',
-        value: trusting(
-          { ...partner, actorMatcher: 'true' },
-          { ...partner, issuerUrl: 'https://idp.example.com', actorMatcher: 'false' },
-        ),
-        findings: [
-          'trustedIssuers[0].actorMatcher: is always true, so any actor of the issuer may exchange tokens of users; write a test such as claims.azp == "…"',
-          'trustedIssuers[1].actorMatcher: is never true, so it authorizes no actor; write a test such as claims.azp == "…"',
-        ],
-      },
-      {
-        title: 'a claim in quotes',
-        value: trusting({ ...partner, actorMatcher: '"claims.azp" == "orchestrator"' }),
-        findings: [
-          'trustedIssuers[0].actorMatcher: is never true, so it authorizes no actor; write a test such as claims.azp == "…"',
-        ],
-      },
-      {
-        title: 'two actors at once',
-        value: trusting({ ...partner, actorMatcher: 'claims.azp == "gateway" && claims.azp == "agent"' }),
-        findings: [
-          'trustedIssuers[0].actorMatcher: is never true, so it authorizes no actor; write a test such as claims.azp == "…"',
-        ],
-      },
-      {
-        title: 'whatever the first test says',
-        value: trusting({ ...partner, actorMatcher: 'claims.azp == "gateway" || true' }),
-        findings: [
-          'trustedIssuers[0].actorMatcher: is always true, so any actor of the issuer may exchange tokens of users; write a test such as claims.azp == "…"',
-        ],
-      },
-      {
-        title: 'a value in a text',
-        value: trusting({ ...partner, actorMatcher: '"agent" in claims.azp' }),
-        findings: [
-          'trustedIssuers[0].actorMatcher: claims.azp is a string, not a list, so `in` and exists() fail at run time: the matcher authorizes no actor; write == or matches()',
-        ],
-      },
-      {
-        title: 'a test and its opposite',
-        value: trusting({ ...partner, actorMatcher: '!has(claims.act) || has(claims.act)' }),
-        findings: [
-          'trustedIssuers[0].actorMatcher: is always true, so any actor of the issuer may exchange tokens of users; write a test such as claims.azp == "…"',
-        ],
-      },
-      {
-        title: 'a calculation',
-        value: trusting({ ...partner, actorMatcher: '1 + 1 == 2' }),
-        findings: [
-          'trustedIssuers[0].actorMatcher: does not read `claims`, so it authorizes every actor or none; write a test such as claims.azp == "…"',
-        ],
-      },
-    ],
+    'a claim': { value: trusting({ ...partner, actorMatcher: 'claims["azp"] == "orchestrator"' }) },
+    'one of two actors, and a group': {
+      value: trusting({
+        ...partner,
+        actorMatcher: '(claims.azp == "gateway" || claims.azp == "agent") && "agents" in claims.groups',
+      }),
+    },
+    'not two actors at once, which fails for a token without the claim': {
+      value: trusting({ ...partner, actorMatcher: '!(claims.azp == "gateway" && claims.azp == "agent")' }),
+    },
+    'no other service, and an actor': {
+      value: trusting({ ...partner, actorMatcher: '!has(claims.act) && claims.azp == "gateway"' }),
+    },
+    'an actor, if there is one': {
+      value: trusting({ ...partner, actorMatcher: '!has(claims.act) || claims.act.sub == "gateway"' }),
+      findings:
+        'trustedIssuers[0].actorMatcher: is true for a token that has none of the claims that the matcher reads, so any actor may exchange it; require a claim: claims.azp == "…"',
+    },
+    'the same, compared with false': {
+      value: trusting({
+        ...partner,
+        actorMatcher: 'has(claims.act) == false || claims.act.sub == "gateway"',
+      }),
+      findings:
+        'trustedIssuers[0].actorMatcher: is true for a token that has none of the claims that the matcher reads, so any actor may exchange it; require a claim: claims.azp == "…"',
+    },
+    'every actor, and none': {
+      value: trusting(
+        { ...partner, actorMatcher: 'true' },
+        { ...partner, issuerUrl: 'https://idp.example.com', actorMatcher: 'false' },
+      ),
+      findings: [
+        'trustedIssuers[0].actorMatcher: is always true, so any actor of the issuer may exchange tokens of users; write a test such as claims.azp == "…"',
+        'trustedIssuers[1].actorMatcher: is never true, so it authorizes no actor; write a test such as claims.azp == "…"',
+      ],
+    },
+    'a claim in quotes': {
+      value: trusting({ ...partner, actorMatcher: '"claims.azp" == "orchestrator"' }),
+      findings:
+        'trustedIssuers[0].actorMatcher: is never true, so it authorizes no actor; write a test such as claims.azp == "…"',
+    },
+    'two actors at once': {
+      value: trusting({ ...partner, actorMatcher: 'claims.azp == "gateway" && claims.azp == "agent"' }),
+      findings:
+        'trustedIssuers[0].actorMatcher: is never true, so it authorizes no actor; write a test such as claims.azp == "…"',
+    },
+    'whatever the first test says': {
+      value: trusting({ ...partner, actorMatcher: 'claims.azp == "gateway" || true' }),
+      findings:
+        'trustedIssuers[0].actorMatcher: is always true, so any actor of the issuer may exchange tokens of users; write a test such as claims.azp == "…"',
+    },
+    'a value in a text': {
+      value: trusting({ ...partner, actorMatcher: '"agent" in claims.azp' }),
+      findings:
+        'trustedIssuers[0].actorMatcher: claims.azp is a string, not a list, so `in` and exists() fail at run time: the matcher authorizes no actor; write == or matches()',
+    },
+    'a test and its opposite': {
+      value: trusting({ ...partner, actorMatcher: '!has(claims.act) || has(claims.act)' }),
+      findings:
+        'trustedIssuers[0].actorMatcher: is always true, so any actor of the issuer may exchange tokens of users; write a test such as claims.azp == "…"',
+    },
+    'a calculation': {
+      value: trusting({ ...partner, actorMatcher: '1 + 1 == 2' }),
+      findings:
+        'trustedIssuers[0].actorMatcher: does not read `claims`, so it authorizes every actor or none; write a test such as claims.azp == "…"',
+    },
   },
 })

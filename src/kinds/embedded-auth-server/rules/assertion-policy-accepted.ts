@@ -15,7 +15,6 @@ export const assertionPolicyAccepted = defineRule({
   id: 'assertion-policy-accepted',
   on: EmbeddedAuthServer,
   needs: ['trustedIssuers', 'inboundGrants'],
-  reads: [],
   severity: 'warning',
   summary:
     'A policy for assertions has a maximum age above zero, each subject once, and resources and audiences that are URLs with a host and without a fragment.',
@@ -26,7 +25,6 @@ export const assertionPolicyAccepted = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.45 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(server, { path }) {
@@ -63,46 +61,35 @@ export const assertionPolicyAccepted = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a policy',
-        value: accepting({ acceptedAudiences: ['https://auth.example.com/oauth/token'] }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'no time at all',
-        value: accepting({ maxAssertionAge: '0s' }),
-        findings: [
-          'inboundGrants.jwtBearer.issuerPolicies[0].maxAssertionAge: Invalid value: "0s": must be a Go duration above zero, such as \'5m\', or the operator refuses it',
+    'a policy': { value: accepting({ acceptedAudiences: ['https://auth.example.com/oauth/token'] }) },
+    'no time at all': {
+      value: accepting({ maxAssertionAge: '0s' }),
+      findings:
+        'inboundGrants.jwtBearer.issuerPolicies[0].maxAssertionAge: Invalid value: "0s": must be a Go duration above zero, such as \'5m\', or the operator refuses it',
+    },
+    'a subject twice, and any subject': {
+      value: accepting({
+        subjectBindings: [
+          ...policy.subjectBindings,
+          ...policy.subjectBindings,
+          { subject: '*', allowedResources: ['https://mcp.example.com'] },
         ],
-      },
-      {
-        title: 'a subject twice, and any subject',
-        value: accepting({
-          subjectBindings: [
-            ...policy.subjectBindings,
-            ...policy.subjectBindings,
-            { subject: '*', allowedResources: ['https://mcp.example.com'] },
-          ],
-        }),
-        findings: [
-          'inboundGrants.jwtBearer.issuerPolicies[0].subjectBindings[1].subject: Duplicate value: "ci": keep one binding for each subject, as the operator refuses two',
-          'inboundGrants.jwtBearer.issuerPolicies[0].subjectBindings[2].subject: Invalid value: "*": must be one subject, not a wildcard, or the operator refuses it',
-        ],
-      },
-      {
-        title: 'fragments, and no host',
-        value: accepting({
-          subjectBindings: [{ subject: 'ci', allowedResources: ['https://mcp.example.com#tools'] }],
-          acceptedAudiences: ['https:///oauth/token'],
-        }),
-        findings: [
-          'inboundGrants.jwtBearer.issuerPolicies[0].subjectBindings[0].allowedResources[0]: Invalid value: "https://mcp.example.com#tools": must have a host and no fragment, or the operator refuses it',
-          'inboundGrants.jwtBearer.issuerPolicies[0].acceptedAudiences[0]: Invalid value: "https:///oauth/token": must have a host and no fragment, or the operator refuses it',
-        ],
-      },
-    ],
+      }),
+      findings: [
+        'inboundGrants.jwtBearer.issuerPolicies[0].subjectBindings[1].subject: Duplicate value: "ci": keep one binding for each subject, as the operator refuses two',
+        'inboundGrants.jwtBearer.issuerPolicies[0].subjectBindings[2].subject: Invalid value: "*": must be one subject, not a wildcard, or the operator refuses it',
+      ],
+    },
+    'fragments, and no host': {
+      value: accepting({
+        subjectBindings: [{ subject: 'ci', allowedResources: ['https://mcp.example.com#tools'] }],
+        acceptedAudiences: ['https:///oauth/token'],
+      }),
+      findings: [
+        'inboundGrants.jwtBearer.issuerPolicies[0].subjectBindings[0].allowedResources[0]: Invalid value: "https://mcp.example.com#tools": must have a host and no fragment, or the operator refuses it',
+        'inboundGrants.jwtBearer.issuerPolicies[0].acceptedAudiences[0]: Invalid value: "https:///oauth/token": must have a host and no fragment, or the operator refuses it',
+      ],
+    },
   },
 })
 

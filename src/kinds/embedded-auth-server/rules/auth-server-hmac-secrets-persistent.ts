@@ -1,21 +1,20 @@
-import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, says } from '../../../rule/index.ts'
 import { server, without } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
 export const authServerHmacSecretsPersistent = defineRule({
   id: 'auth-server-hmac-secrets-persistent',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'advice',
   summary: 'The authorization server has its HMAC secret in a Secret.',
   why: 'A secret made at start is lost at a restart: authorization codes and refresh tokens can no longer be decoded.',
   sources: [
-    { section: '2.4.3', says: 'Without HMAC secrets an ephemeral one is generated (development only).' },
-    {
-      section: '5.3',
-      says: 'Persistent keys and secrets are required for production; ephemeral ones end all sessions at a restart.',
-    },
-    { section: '7', says: 'Without persistent keys a restart invalidates tokens, codes and refresh tokens.' },
+    says('2.4.3', 'Without HMAC secrets an ephemeral one is generated (development only).'),
+    says(
+      '5.3',
+      'Persistent keys and secrets are required for production; ephemeral ones end all sessions at a restart.',
+    ),
+    says('7', 'Without persistent keys a restart invalidates tokens, codes and refresh tokens.'),
     'decision 21',
   ],
   *check(server, { path }) {
@@ -24,18 +23,14 @@ export const authServerHmacSecretsPersistent = defineRule({
     }
   },
   examples: {
-    valid: [{ title: 'a secret', value: server }],
-    invalid: [
-      {
-        title: 'no secrets',
-        value: without(server, 'hmacSecretRefs'),
-        findings: ['hmacSecretRefs: without an HMAC secret every restart voids all refresh tokens'],
-      },
-      {
-        title: 'an empty list of secrets',
-        value: { ...server, hmacSecretRefs: [] },
-        findings: ['hmacSecretRefs: without an HMAC secret every restart voids all refresh tokens'],
-      },
-    ],
+    'a secret': { value: server },
+    'no secrets': {
+      value: without(server, 'hmacSecretRefs'),
+      findings: 'hmacSecretRefs: without an HMAC secret every restart voids all refresh tokens',
+    },
+    'an empty list of secrets': {
+      value: { ...server, hmacSecretRefs: [] },
+      findings: 'hmacSecretRefs: without an HMAC secret every restart voids all refresh tokens',
+    },
   },
 })

@@ -1,21 +1,20 @@
-import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, says } from '../../../rule/index.ts'
 import { server, without } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
 export const authServerSigningKeysPersistent = defineRule({
   id: 'auth-server-signing-keys-persistent',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'advice',
   summary: 'The authorization server has a signing key in a Secret.',
   why: 'A key made at start is lost at a restart: issued tokens can no longer be verified and every user must log in again.',
   sources: [
-    { section: '2.4.3', says: 'Without signing keys an ephemeral one is generated (development only).' },
-    {
-      section: '5.3',
-      says: 'Persistent keys and secrets are required for production; ephemeral ones end all sessions at a restart.',
-    },
-    { section: '7', says: 'Without persistent keys a restart invalidates tokens, codes and refresh tokens.' },
+    says('2.4.3', 'Without signing keys an ephemeral one is generated (development only).'),
+    says(
+      '5.3',
+      'Persistent keys and secrets are required for production; ephemeral ones end all sessions at a restart.',
+    ),
+    says('7', 'Without persistent keys a restart invalidates tokens, codes and refresh tokens.'),
     'decision 21',
   ],
   *check(server, { path }) {
@@ -24,18 +23,14 @@ export const authServerSigningKeysPersistent = defineRule({
     }
   },
   examples: {
-    valid: [{ title: 'a key', value: server }],
-    invalid: [
-      {
-        title: 'no keys',
-        value: without(server, 'signingKeySecretRefs'),
-        findings: ['signingKeySecretRefs: without a signing key every restart voids all issued tokens'],
-      },
-      {
-        title: 'an empty list of keys',
-        value: { ...server, signingKeySecretRefs: [] },
-        findings: ['signingKeySecretRefs: without a signing key every restart voids all issued tokens'],
-      },
-    ],
+    'a key': { value: server },
+    'no keys': {
+      value: without(server, 'signingKeySecretRefs'),
+      findings: 'signingKeySecretRefs: without a signing key every restart voids all issued tokens',
+    },
+    'an empty list of keys': {
+      value: { ...server, signingKeySecretRefs: [] },
+      findings: 'signingKeySecretRefs: without a signing key every restart voids all issued tokens',
+    },
   },
 })

@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, says } from '../../../rule/index.ts'
 import { storageType } from '../effective.ts'
 import { server, withRedis, without } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -6,7 +6,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const authServerStoragePersistent = defineRule({
   id: 'auth-server-storage-persistent',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'advice',
   summary: 'Upstream tokens are stored in Redis, not in memory.',
   why: 'What is in memory is lost at a restart, and every user must log in again. So are the clients that `dcrConfig` registers at upstream providers, which keep the old ones.',
@@ -15,14 +14,10 @@ export const authServerStoragePersistent = defineRule({
       'after each restart all users log in again; with `dcrConfig` each start leaves one more client at the upstream provider',
     reportedBy: 'nobody',
     consequence: 'degrades',
-    threads: [],
   },
   sources: [
-    { section: '2.4.3', says: 'storage defaults to memory.' },
-    {
-      section: '5.3',
-      says: 'Upstream tokens in memory are lost at a restart; for production use redis with Sentinel.',
-    },
+    says('2.4.3', 'storage defaults to memory.'),
+    says('5.3', 'Upstream tokens in memory are lost at a restart; for production use redis with Sentinel.'),
     'decision 21',
   ],
   *check(server, { path }) {
@@ -31,42 +26,34 @@ export const authServerStoragePersistent = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'Redis', value: server },
-      {
-        title: 'Redis at an address',
-        value: withRedis({
-          addr: 'redis.example.com:6379',
-          aclUserConfig: { passwordSecretRef: { name: 'redis', key: 'password' } },
-          tls: {},
-        }),
+    Redis: { value: server },
+    'Redis at an address': {
+      value: withRedis({
+        addr: 'redis.example.com:6379',
+        aclUserConfig: { passwordSecretRef: { name: 'redis', key: 'password' } },
+        tls: {},
+      }),
+    },
+    memory: {
+      value: { ...server, storage: { type: 'memory' } },
+      findings: "storage.type: tokens in memory are lost at a restart; use 'redis' in production",
+    },
+    'memory by default': {
+      value: without(server, 'storage'),
+      findings: "storage.type: tokens in memory are lost at a restart; use 'redis' in production",
+    },
+    'memory, and a client that is registered dynamically': {
+      value: {
+        ...without(server, 'storage'),
+        upstreamProviders: [
+          {
+            name: 'okta',
+            type: 'oidc',
+            oidcConfig: { issuerUrl: 'https://example.okta.com', dcrConfig: {} },
+          },
+        ],
       },
-    ],
-    invalid: [
-      {
-        title: 'memory',
-        value: { ...server, storage: { type: 'memory' } },
-        findings: ["storage.type: tokens in memory are lost at a restart; use 'redis' in production"],
-      },
-      {
-        title: 'memory by default',
-        value: without(server, 'storage'),
-        findings: ["storage.type: tokens in memory are lost at a restart; use 'redis' in production"],
-      },
-      {
-        title: 'memory, and a client that is registered dynamically',
-        value: {
-          ...without(server, 'storage'),
-          upstreamProviders: [
-            {
-              name: 'okta',
-              type: 'oidc',
-              oidcConfig: { issuerUrl: 'https://example.okta.com', dcrConfig: {} },
-            },
-          ],
-        },
-        findings: ["storage.type: tokens in memory are lost at a restart; use 'redis' in production"],
-      },
-    ],
+      findings: "storage.type: tokens in memory are lost at a restart; use 'redis' in production",
+    },
   },
 })

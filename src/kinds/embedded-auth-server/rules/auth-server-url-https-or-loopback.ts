@@ -1,4 +1,4 @@
-import { defineRule, invalid, isAbsent, isLoopback, parseUrl } from '../../../rule/index.ts'
+import { defineRule, invalid, isAbsent, isLoopback, must, parseUrl } from '../../../rule/index.ts'
 import { compilePattern, PATTERNS } from '../../patterns.ts'
 import type { Server } from '../effective.ts'
 import { server } from '../examples.ts'
@@ -9,14 +9,13 @@ const ISSUER = compilePattern(PATTERNS.issuer.ecmaScript)
 export const authServerUrlHttpsOrLoopback = defineRule({
   id: 'auth-server-url-https-or-loopback',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'error',
   summary:
     'The issuer and the authorization base URL have a host and use https; plain http is for loopback hosts.',
   why: 'Over http anyone on the path can read authorization codes and tokens; the server refuses to start.',
   sources: [
-    { section: '2.4.3', must: 'issuer is an HTTPS URL; HTTP is allowed for localhost.' },
-    { section: '2.4.3', must: 'authorizationEndpointBaseUrl follows the same URL rules and pattern.' },
+    must('2.4.3', 'issuer is an HTTPS URL; HTTP is allowed for localhost.'),
+    must('2.4.3', 'authorizationEndpointBaseUrl follows the same URL rules and pattern.'),
     'decision 3',
     'decision 13',
   ],
@@ -40,50 +39,39 @@ export const authServerUrlHttpsOrLoopback = defineRule({
             host.matches(r'^127([.](25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])){3}$'))))`,
   },
   examples: {
-    valid: [
-      {
-        title: 'https URLs',
-        value: { ...server, authorizationEndpointBaseUrl: 'https://login.example.com/mcp' },
+    'https URLs': { value: { ...server, authorizationEndpointBaseUrl: 'https://login.example.com/mcp' } },
+    'http on loopback hosts': {
+      value: {
+        ...server,
+        issuer: 'http://LocalHost:8080/auth',
+        authorizationEndpointBaseUrl: 'http://[::1]:8080',
       },
-      {
-        title: 'http on loopback hosts',
-        value: {
-          ...server,
-          issuer: 'http://LocalHost:8080/auth',
-          authorizationEndpointBaseUrl: 'http://[::1]:8080',
-        },
+    },
+    'http elsewhere, with the alternative of newer releases': {
+      value: { ...server, issuer: 'http://auth.internal', insecureAllowHTTP: true },
+    },
+    'http on other hosts': {
+      value: {
+        ...server,
+        issuer: 'http://auth.example.com',
+        authorizationEndpointBaseUrl: 'http://127.1:8080',
       },
-      {
-        title: 'http elsewhere, with the alternative of newer releases',
-        value: { ...server, issuer: 'http://auth.internal', insecureAllowHTTP: true },
+      findings: [
+        'issuer: Invalid value: "http://auth.example.com": must start with \'https://\' unless the host is loopback',
+        'authorizationEndpointBaseUrl: Invalid value: "http://127.1:8080": must start with \'https://\' unless the host is loopback',
+      ],
+    },
+    'no host, or a host that cannot be told': {
+      value: {
+        ...server,
+        issuer: 'https:///auth',
+        authorizationEndpointBaseUrl: String.raw`http://127.0.0.1\@login.example.com`,
       },
-    ],
-    invalid: [
-      {
-        title: 'http on other hosts',
-        value: {
-          ...server,
-          issuer: 'http://auth.example.com',
-          authorizationEndpointBaseUrl: 'http://127.1:8080',
-        },
-        findings: [
-          'issuer: Invalid value: "http://auth.example.com": must start with \'https://\' unless the host is loopback',
-          'authorizationEndpointBaseUrl: Invalid value: "http://127.1:8080": must start with \'https://\' unless the host is loopback',
-        ],
-      },
-      {
-        title: 'no host, or a host that cannot be told',
-        value: {
-          ...server,
-          issuer: 'https:///auth',
-          authorizationEndpointBaseUrl: String.raw`http://127.0.0.1\@login.example.com`,
-        },
-        findings: [
-          'issuer: Invalid value: "https:///auth": must be a URL with a host, such as \'https://auth.example.com\'',
-          'authorizationEndpointBaseUrl: Invalid value: "http://***@login.example.com": must be a valid URL; check its host, port and escapes',
-        ],
-      },
-    ],
+      findings: [
+        'issuer: Invalid value: "https:///auth": must be a URL with a host, such as \'https://auth.example.com\'',
+        'authorizationEndpointBaseUrl: Invalid value: "http://***@login.example.com": must be a valid URL; check its host, port and escapes',
+      ],
+    },
   },
 })
 

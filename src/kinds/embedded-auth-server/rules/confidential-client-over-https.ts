@@ -9,7 +9,6 @@ const WITH_SECRETS = 'confidential clients (`allowConfidentialClientRegistration
 export const confidentialClientOverHttps = defineRule({
   id: 'confidential-client-over-https',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'A server that gives secrets to clients, or has delegate clients, is reached over https.',
   why: 'Client secrets would cross the network in plain text: the API server or the operator refuses the combination. On loopback hosts `insecureAllowConfidentialOverLoopbackHTTP` allows it.',
@@ -42,55 +41,43 @@ export const confidentialClientOverHttps = defineRule({
       )
   },
   examples: {
-    valid: [
-      { title: 'https', value: { ...server, allowConfidentialClientRegistration: true } },
-      {
-        title: 'a loopback host',
-        value: {
-          ...server,
-          issuer: 'http://localhost:8080',
-          delegateClients: [agent],
-          insecureAllowConfidentialOverLoopbackHTTP: true,
-        },
+    https: { value: { ...server, allowConfidentialClientRegistration: true } },
+    'a loopback host': {
+      value: {
+        ...server,
+        issuer: 'http://localhost:8080',
+        delegateClients: [agent],
+        insecureAllowConfidentialOverLoopbackHTTP: true,
       },
-      {
-        title: 'public clients over http',
-        value: { ...server, issuer: 'http://auth.internal', insecureAllowHTTP: true },
+    },
+    'public clients over http': {
+      value: { ...server, issuer: 'http://auth.internal', insecureAllowHTTP: true },
+    },
+    'secrets over http': {
+      value: {
+        ...server,
+        issuer: 'http://auth.internal',
+        insecureAllowHTTP: true,
+        allowConfidentialClientRegistration: true,
       },
-    ],
-    invalid: [
-      {
-        title: 'secrets over http',
-        value: {
-          ...server,
-          issuer: 'http://auth.internal',
-          insecureAllowHTTP: true,
-          allowConfidentialClientRegistration: true,
-        },
-        findings: [
-          'insecureAllowHTTP: Forbidden: may not be true beside confidential clients (`allowConfidentialClientRegistration`, `delegateClients`): the API server or the operator refuses secrets in plain text',
-        ],
+      findings:
+        'insecureAllowHTTP: Forbidden: may not be true beside confidential clients (`allowConfidentialClientRegistration`, `delegateClients`): the API server or the operator refuses secrets in plain text',
+    },
+    'secrets over http, for clients of both sorts': {
+      value: {
+        ...server,
+        issuer: 'http://auth.internal',
+        insecureAllowHTTP: true,
+        allowConfidentialClientRegistration: true,
+        delegateClients: [agent],
       },
-      {
-        title: 'secrets over http, for clients of both sorts',
-        value: {
-          ...server,
-          issuer: 'http://auth.internal',
-          insecureAllowHTTP: true,
-          allowConfidentialClientRegistration: true,
-          delegateClients: [agent],
-        },
-        findings: [
-          'insecureAllowHTTP: Forbidden: may not be true beside confidential clients (`allowConfidentialClientRegistration`, `delegateClients`): the API server or the operator refuses secrets in plain text',
-        ],
-      },
-      {
-        title: 'a delegate client on a loopback host',
-        value: { ...server, issuer: 'http://localhost:8080', delegateClients: [agent] },
-        findings: [
-          "issuer: use 'https://' beside confidential clients (`allowConfidentialClientRegistration`, `delegateClients`), or set `insecureAllowConfidentialOverLoopbackHTTP: true`: the operator refuses http",
-        ],
-      },
-    ],
+      findings:
+        'insecureAllowHTTP: Forbidden: may not be true beside confidential clients (`allowConfidentialClientRegistration`, `delegateClients`): the API server or the operator refuses secrets in plain text',
+    },
+    'a delegate client on a loopback host': {
+      value: { ...server, issuer: 'http://localhost:8080', delegateClients: [agent] },
+      findings:
+        "issuer: use 'https://' beside confidential clients (`allowConfidentialClientRegistration`, `delegateClients`), or set `insecureAllowConfidentialOverLoopbackHTTP: true`: the operator refuses http",
+    },
   },
 })

@@ -9,7 +9,6 @@ export const delegateClientIdAccepted = defineRule({
   id: 'delegate-client-id-accepted',
   on: EmbeddedAuthServer,
   needs: ['delegateClients', 'inboundGrants'],
-  reads: [],
   severity: 'warning',
   summary: 'Delegate clients have identifiers of their own that are not URLs.',
   why: 'The operator refuses the configuration. An https URL is the identifier of a client metadata document.',
@@ -19,7 +18,6 @@ export const delegateClientIdAccepted = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.43 on; URLs from 0.48 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(server, { path }) {
@@ -38,45 +36,35 @@ export const delegateClientIdAccepted = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'two clients',
-        value: { ...server, delegateClients: [agent, { ...agent, clientId: 'api://agents/2' }] },
-      },
-    ],
-    invalid: [
-      {
-        title: 'one client for each scope',
-        value: { ...server, delegateClients: [agent, { ...agent, scopes: ['profile'] }] },
-        findings: [
-          'delegateClients[1].clientId: Duplicate value: "agent": give each client its own, or the operator refuses the configuration',
+    'two clients': {
+      value: { ...server, delegateClients: [agent, { ...agent, clientId: 'api://agents/2' }] },
+    },
+    'one client for each scope': {
+      value: { ...server, delegateClients: [agent, { ...agent, scopes: ['profile'] }] },
+      findings:
+        'delegateClients[1].clientId: Duplicate value: "agent": give each client its own, or the operator refuses the configuration',
+    },
+    'a URL, twice': {
+      value: {
+        ...server,
+        delegateClients: [
+          { ...agent, clientId: 'https://agent.example.com' },
+          { ...agent, clientId: 'https://agent.example.com' },
         ],
       },
-      {
-        title: 'a URL, twice',
-        value: {
-          ...server,
-          delegateClients: [
-            { ...agent, clientId: 'https://agent.example.com' },
-            { ...agent, clientId: 'https://agent.example.com' },
-          ],
-        },
-        findings: [
-          'delegateClients[0].clientId: Invalid value: "https://agent.example.com": a URL names a client metadata document: the operator refuses it (from 0.48 on); use a plain name',
-          'delegateClients[1].clientId: Duplicate value: "https://agent.example.com": give each client its own, or the operator refuses the configuration',
-          'delegateClients[1].clientId: Invalid value: "https://agent.example.com": a URL names a client metadata document: the operator refuses it (from 0.48 on); use a plain name',
-        ],
-      },
-      {
-        title: 'a URL in inboundGrants',
-        value: granting({
-          tokenExchange: { delegateClients: [{ ...agent, clientId: 'https://agent.example.com' }] },
-        }),
-        findings: [
-          'inboundGrants.tokenExchange.delegateClients[0].clientId: Invalid value: "https://agent.example.com": a URL names a client metadata document: the operator refuses it (from 0.48 on); use a plain name',
-        ],
-      },
-    ],
+      findings: [
+        'delegateClients[0].clientId: Invalid value: "https://agent.example.com": a URL names a client metadata document: the operator refuses it (from 0.48 on); use a plain name',
+        'delegateClients[1].clientId: Duplicate value: "https://agent.example.com": give each client its own, or the operator refuses the configuration',
+        'delegateClients[1].clientId: Invalid value: "https://agent.example.com": a URL names a client metadata document: the operator refuses it (from 0.48 on); use a plain name',
+      ],
+    },
+    'a URL in inboundGrants': {
+      value: granting({
+        tokenExchange: { delegateClients: [{ ...agent, clientId: 'https://agent.example.com' }] },
+      }),
+      findings:
+        'inboundGrants.tokenExchange.delegateClients[0].clientId: Invalid value: "https://agent.example.com": a URL names a client metadata document: the operator refuses it (from 0.48 on); use a plain name',
+    },
   },
 })
 

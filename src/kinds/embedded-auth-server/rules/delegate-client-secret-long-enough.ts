@@ -21,7 +21,6 @@ export const delegateClientSecretLongEnough = defineRule({
     reportedBy: 'start-up',
     consequence: 'does not start',
     releases: 'from 0.45 on',
-    threads: [],
   },
   sources: ['decision 3', 'decision 22'],
   *check(server, { path, cluster }) {
@@ -38,31 +37,19 @@ export const delegateClientSecretLongEnough = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: '32 bytes',
-        value: { ...server, delegateClients: [agent] },
-        others: [secretOf('x'.repeat(32))],
-      },
-      { title: 'a Secret that cannot be looked at', value: { ...server, delegateClients: [agent] } },
-    ],
-    invalid: [
-      {
-        title: '31 bytes',
-        value: { ...server, delegateClients: [agent] },
-        others: [secretOf('x'.repeat(31))],
-        findings: [
-          'delegateClients[0].clientSecretRef.key: Invalid value: "client-secret": is under 32 bytes in Secret "agent": the server does not start; use \'openssl rand -hex 32\'',
-        ],
-      },
-      {
-        title: '31 bytes, in inboundGrants',
-        value: granting({ tokenExchange: { delegateClients: [agent] } }),
-        others: [secretOf('x'.repeat(31))],
-        findings: [
-          'inboundGrants.tokenExchange.delegateClients[0].clientSecretRef.key: Invalid value: "client-secret": is under 32 bytes in Secret "agent": the server does not start; use \'openssl rand -hex 32\'',
-        ],
-      },
-    ],
+    '32 bytes': { value: { ...server, delegateClients: [agent] }, others: [secretOf('x'.repeat(32))] },
+    'a Secret that cannot be looked at': { value: { ...server, delegateClients: [agent] } },
+    '31 bytes': {
+      value: { ...server, delegateClients: [agent] },
+      others: [secretOf('x'.repeat(31))],
+      findings:
+        'delegateClients[0].clientSecretRef.key: Invalid value: "client-secret": is under 32 bytes in Secret "agent": the server does not start; use \'openssl rand -hex 32\'',
+    },
+    '31 bytes, in inboundGrants': {
+      value: granting({ tokenExchange: { delegateClients: [agent] } }),
+      others: [secretOf('x'.repeat(31))],
+      findings:
+        'inboundGrants.tokenExchange.delegateClients[0].clientSecretRef.key: Invalid value: "client-secret": is under 32 bytes in Secret "agent": the server does not start; use \'openssl rand -hex 32\'',
+    },
   },
 })

@@ -29,7 +29,6 @@ export const delegationInInboundGrants = defineRule({
   id: 'delegation-in-inbound-grants',
   on: EmbeddedAuthServer,
   needs: ['delegateClients', 'trustedIssuers'],
-  reads: [],
   appliesTo: { from: '0.47', orUnknown: true },
   severity: 'advice',
   summary:
@@ -66,50 +65,42 @@ export const delegationInInboundGrants = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the fields of newer releases',
-        value: granting({
-          tokenExchange: {
-            delegateClients: [agent],
-            issuerPolicies: [
-              {
-                issuerRef: 'partner',
-                expectedAudience: 'https://mcp.example.com',
-                allowedDelegateClients: ['agent'],
-                allowedActors: ['orchestrator'],
-              },
-            ],
-          },
-        }),
-      },
-      { title: 'no grants without a login', value: server },
-    ],
-    invalid: [
-      {
-        title: 'clients that are registered in advance',
-        value: { ...server, delegateClients: [agent] },
-        findings: [
-          'delegateClients: deprecated since release 0.47: move it to `inboundGrants.tokenExchange.delegateClients`',
-        ],
-      },
-      {
-        title: 'the policies of an issuer for both grants',
-        value: trusting({
-          ...partner,
-          jwtBearerGrant: {
-            maxAssertionAge: '5m',
-            subjectBindings: [{ subject: 'ci', allowedResources: ['https://mcp.example.com'] }],
-          },
-        }),
-        findings: [
-          `trustedIssuers[0].expectedAudience: ${SINCE}: move it to ${POLICIES('tokenExchange')}`,
-          `trustedIssuers[0].allowedActors: ${SINCE}: move it to ${POLICIES('tokenExchange')}`,
-          `trustedIssuers[0].allowedDelegateClients: ${SINCE}: move it to ${POLICIES('tokenExchange')}`,
-          `trustedIssuers[0].jwtBearerGrant: ${SINCE}: move it to ${POLICIES('jwtBearer')}`,
-        ],
-      },
-    ],
+    'the fields of newer releases': {
+      value: granting({
+        tokenExchange: {
+          delegateClients: [agent],
+          issuerPolicies: [
+            {
+              issuerRef: 'partner',
+              expectedAudience: 'https://mcp.example.com',
+              allowedDelegateClients: ['agent'],
+              allowedActors: ['orchestrator'],
+            },
+          ],
+        },
+      }),
+    },
+    'no grants without a login': { value: server },
+    'clients that are registered in advance': {
+      value: { ...server, delegateClients: [agent] },
+      findings:
+        'delegateClients: deprecated since release 0.47: move it to `inboundGrants.tokenExchange.delegateClients`',
+    },
+    'the policies of an issuer for both grants': {
+      value: trusting({
+        ...partner,
+        jwtBearerGrant: {
+          maxAssertionAge: '5m',
+          subjectBindings: [{ subject: 'ci', allowedResources: ['https://mcp.example.com'] }],
+        },
+      }),
+      findings: [
+        `trustedIssuers[0].expectedAudience: ${SINCE}: move it to ${POLICIES('tokenExchange')}`,
+        `trustedIssuers[0].allowedActors: ${SINCE}: move it to ${POLICIES('tokenExchange')}`,
+        `trustedIssuers[0].allowedDelegateClients: ${SINCE}: move it to ${POLICIES('tokenExchange')}`,
+        `trustedIssuers[0].jwtBearerGrant: ${SINCE}: move it to ${POLICIES('jwtBearer')}`,
+      ],
+    },
   },
 })
 

@@ -23,7 +23,6 @@ export const delegationPolicyAccepted = defineRule({
   id: 'delegation-policy-accepted',
   on: EmbeddedAuthServer,
   needs: ['trustedIssuers', 'inboundGrants'],
-  reads: [],
   severity: 'warning',
   summary:
     'A policy for exchanges names an audience and clients, `*` stands alone and without `allowMayAct`, and the claim of the actor is one that the server can read.',
@@ -77,66 +76,52 @@ export const delegationPolicyAccepted = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'one client', value: trusting({ ...partner, actorClaim: 'client_id' }) },
-      { title: 'any client', value: trusting({ ...partner, allowedDelegateClients: ['*'] }) },
-      {
-        title: 'the same in newer releases, beside an issuer without a policy of its own',
-        value: granting({
-          tokenExchange: {
-            issuerPolicies: [
-              {
-                issuerRef: 'partner',
-                expectedAudience: 'https://mcp.example.com',
-                allowedDelegateClients: ['agent'],
-                allowMayAct: true,
-              },
-            ],
-          },
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'neither an audience nor clients',
-        value: trusting({ issuerUrl: 'https://login.partner.example', allowedActors: ['orchestrator'] }),
-        findings: [
-          'trustedIssuers[0].expectedAudience: Required value: must be the audience that the tokens have, or the server does not start',
-          "trustedIssuers[0].allowedDelegateClients: Required value: must name the clients, or '*' for any: with neither the server does not start",
-        ],
-      },
-      {
-        title: 'any client and one more',
-        value: trusting({ ...partner, allowedDelegateClients: ['*', 'agent'] }),
-        findings: [
-          "trustedIssuers[0].allowedDelegateClients: '*' is every client; name no other one beside it, or the server does not start",
-        ],
-      },
-      {
-        title: 'any client, and tokens that name their actor',
-        value: trusting({
-          ...without(partner, 'allowedActors'),
-          allowedDelegateClients: ['*'],
-          allowMayAct: true,
-        }),
-        findings: [
-          "trustedIssuers[0].allowMayAct: Forbidden: may not be true where `allowedDelegateClients` is '*', or the server does not start; name the clients",
-        ],
-      },
-      {
-        title: 'the subject as the actor',
-        value: trusting({ ...partner, actorClaim: 'sub' }),
-        findings: [
-          'trustedIssuers[0].actorClaim: Invalid value: "sub": cannot name the actor, so the server does not start; use \'client_id\', or a claim such as azp, appid or cid',
-        ],
-      },
-      {
-        title: 'private addresses by discovery',
-        value: trusting({ ...partner, allowPrivateIPs: true }),
-        findings: [
-          'trustedIssuers[0].jwksUrl: Required value: must be set where `allowPrivateIPs` is true, or the server does not start: discovery may not choose a private address',
-        ],
-      },
-    ],
+    'one client': { value: trusting({ ...partner, actorClaim: 'client_id' }) },
+    'any client': { value: trusting({ ...partner, allowedDelegateClients: ['*'] }) },
+    'the same in newer releases, beside an issuer without a policy of its own': {
+      value: granting({
+        tokenExchange: {
+          issuerPolicies: [
+            {
+              issuerRef: 'partner',
+              expectedAudience: 'https://mcp.example.com',
+              allowedDelegateClients: ['agent'],
+              allowMayAct: true,
+            },
+          ],
+        },
+      }),
+    },
+    'neither an audience nor clients': {
+      value: trusting({ issuerUrl: 'https://login.partner.example', allowedActors: ['orchestrator'] }),
+      findings: [
+        'trustedIssuers[0].expectedAudience: Required value: must be the audience that the tokens have, or the server does not start',
+        "trustedIssuers[0].allowedDelegateClients: Required value: must name the clients, or '*' for any: with neither the server does not start",
+      ],
+    },
+    'any client and one more': {
+      value: trusting({ ...partner, allowedDelegateClients: ['*', 'agent'] }),
+      findings:
+        "trustedIssuers[0].allowedDelegateClients: '*' is every client; name no other one beside it, or the server does not start",
+    },
+    'any client, and tokens that name their actor': {
+      value: trusting({
+        ...without(partner, 'allowedActors'),
+        allowedDelegateClients: ['*'],
+        allowMayAct: true,
+      }),
+      findings:
+        "trustedIssuers[0].allowMayAct: Forbidden: may not be true where `allowedDelegateClients` is '*', or the server does not start; name the clients",
+    },
+    'the subject as the actor': {
+      value: trusting({ ...partner, actorClaim: 'sub' }),
+      findings:
+        'trustedIssuers[0].actorClaim: Invalid value: "sub": cannot name the actor, so the server does not start; use \'client_id\', or a claim such as azp, appid or cid',
+    },
+    'private addresses by discovery': {
+      value: trusting({ ...partner, allowPrivateIPs: true }),
+      findings:
+        'trustedIssuers[0].jwksUrl: Required value: must be set where `allowPrivateIPs` is true, or the server does not start: discovery may not choose a private address',
+    },
   },
 })

@@ -1,4 +1,4 @@
-import { advice, defineRule, parseDuration } from '../../../rule/index.ts'
+import { advice, defineRule, must, parseDuration, says } from '../../../rule/index.ts'
 import { compilePattern, PATTERNS } from '../../patterns.ts'
 import { redis, server, withRedis } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -8,15 +8,14 @@ const DURATION = compilePattern(PATTERNS.duration.ecmaScript)
 export const durationRepresentable = defineRule({
   id: 'duration-representable',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary:
     'Lifespans and timeouts are at most 2562047h47m16.854775807s, the longest duration that Go can hold.',
   why: 'The server cannot read a longer one and does not start.',
   sources: [
-    { section: '2.4.3', must: 'Token lifespans are Go durations with defaults 1h, 168h and 10m.' },
-    { section: '2.4.3', says: 'dialTimeout, readTimeout and writeTimeout are durations.' },
-    { section: '2.5', must: 'P-duration' },
+    must('2.4.3', 'Token lifespans are Go durations with defaults 1h, 168h and 10m.'),
+    says('2.4.3', 'dialTimeout, readTimeout and writeTimeout are durations.'),
+    must('2.5', 'P-duration'),
     'decision 16',
   ],
   *check({ tokenLifespans, storage }, { path }) {
@@ -28,28 +27,17 @@ export const durationRepresentable = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the longest duration',
-        value: withRedis({ ...redis, dialTimeout: '2562047h47m16.854775807s' }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'a nanosecond longer',
-        value: withRedis({ ...redis, dialTimeout: '2562047h47m16.854775808s' }),
-        findings: [
-          'storage.redis.dialTimeout: must be at most about 2562047h, the longest that Go can hold, or the server does not start',
-        ],
-      },
-      {
-        title: 'a thousand years',
-        value: { ...server, tokenLifespans: { refreshTokenLifespan: '8766000h' } },
-        findings: [
-          'tokenLifespans.refreshTokenLifespan: must be at most about 2562047h, the longest that Go can hold, or the server does not start',
-        ],
-      },
-    ],
+    'the longest duration': { value: withRedis({ ...redis, dialTimeout: '2562047h47m16.854775807s' }) },
+    'a nanosecond longer': {
+      value: withRedis({ ...redis, dialTimeout: '2562047h47m16.854775808s' }),
+      findings:
+        'storage.redis.dialTimeout: must be at most about 2562047h, the longest that Go can hold, or the server does not start',
+    },
+    'a thousand years': {
+      value: { ...server, tokenLifespans: { refreshTokenLifespan: '8766000h' } },
+      findings:
+        'tokenLifespans.refreshTokenLifespan: must be at most about 2562047h, the longest that Go can hold, or the server does not start',
+    },
   },
 })
 

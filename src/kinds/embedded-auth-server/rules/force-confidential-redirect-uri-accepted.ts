@@ -6,7 +6,6 @@ export const forceConfidentialRedirectUriAccepted = defineRule({
   id: 'force-confidential-redirect-uri-accepted',
   on: EmbeddedAuthServer,
   needs: ['forceConfidentialRedirectUris'],
-  reads: [],
   severity: 'warning',
   summary:
     '`forceConfidentialRedirectUris` stands beside `allowConfidentialClientRegistration: true` and lists https URLs of hosts that are not loopback.',
@@ -17,7 +16,6 @@ export const forceConfidentialRedirectUriAccepted = defineRule({
     reportedBy: 'API server',
     consequence: 'does not start',
     releases: 'from 0.43 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(server, { path }) {
@@ -41,35 +39,26 @@ export const forceConfidentialRedirectUriAccepted = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a client of the web',
-        value: {
-          ...server,
-          allowConfidentialClientRegistration: true,
-          forceConfidentialRedirectUris: ['https://client.example.com/callback'],
-        },
+    'a client of the web': {
+      value: {
+        ...server,
+        allowConfidentialClientRegistration: true,
+        forceConfidentialRedirectUris: ['https://client.example.com/callback'],
       },
-    ],
-    invalid: [
-      {
-        title: 'no such registration',
-        value: { ...server, forceConfidentialRedirectUris: ['https://client.example.com/callback'] },
-        findings: [
-          'forceConfidentialRedirectUris: Forbidden: may only be set where `allowConfidentialClientRegistration` is true, or the API server refuses the resource',
-        ],
+    },
+    'no such registration': {
+      value: { ...server, forceConfidentialRedirectUris: ['https://client.example.com/callback'] },
+      findings:
+        'forceConfidentialRedirectUris: Forbidden: may only be set where `allowConfidentialClientRegistration` is true, or the API server refuses the resource',
+    },
+    'a client on the machine of the user': {
+      value: {
+        ...server,
+        allowConfidentialClientRegistration: true,
+        forceConfidentialRedirectUris: ['https://localhost:3000/callback'],
       },
-      {
-        title: 'a client on the machine of the user',
-        value: {
-          ...server,
-          allowConfidentialClientRegistration: true,
-          forceConfidentialRedirectUris: ['https://localhost:3000/callback'],
-        },
-        findings: [
-          'forceConfidentialRedirectUris[0]: Invalid value: "https://localhost:3000/callback": must have a host that is not loopback, and no fragment, or the server does not start',
-        ],
-      },
-    ],
+      findings:
+        'forceConfidentialRedirectUris[0]: Invalid value: "https://localhost:3000/callback": must have a host that is not loopback, and no fragment, or the server does not start',
+    },
   },
 })

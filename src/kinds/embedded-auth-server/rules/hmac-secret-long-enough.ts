@@ -1,4 +1,4 @@
-import { defineRule } from '../../../rule/index.ts'
+import { defineRule, must } from '../../../rule/index.ts'
 import { server } from '../examples.ts'
 import { secretOf, tooShort } from '../hmac-secrets.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -13,8 +13,8 @@ export const hmacSecretLongEnough = defineRule({
   summary: 'The current HMAC secret has at least 32 bytes (only where Secrets may be looked at).',
   why: 'The authorization server does not start.',
   sources: [
-    { section: '2.4.3', must: 'The current HMAC secret has at least 32 random bytes.' },
-    { section: '8', must: 'HMAC current secret: at least 32 bytes.' },
+    must('2.4.3', 'The current HMAC secret has at least 32 random bytes.'),
+    must('8', 'HMAC current secret: at least 32 bytes.'),
     'decision 22',
   ],
   *check({ hmacSecretRefs }, { path, cluster }) {
@@ -22,19 +22,13 @@ export const hmacSecretLongEnough = defineRule({
     if (error !== undefined) yield error
   },
   examples: {
-    valid: [
-      { title: '32 bytes', value: server, others: [hmac('x'.repeat(32))] },
-      { title: 'a Secret that cannot be looked at', value: server },
-    ],
-    invalid: [
-      {
-        title: '31 bytes',
-        value: server,
-        others: [hmac('x'.repeat(31))],
-        findings: [
-          'hmacSecretRefs[0].key: Invalid value: "hmac-secret": this key of the Secret "auth-server" holds fewer than 32 bytes, so the server does not start; use \'openssl rand 32\'',
-        ],
-      },
-    ],
+    '32 bytes': { value: server, others: [hmac('x'.repeat(32))] },
+    'a Secret that cannot be looked at': { value: server },
+    '31 bytes': {
+      value: server,
+      others: [hmac('x'.repeat(31))],
+      findings:
+        'hmacSecretRefs[0].key: Invalid value: "hmac-secret": this key of the Secret "auth-server" holds fewer than 32 bytes, so the server does not start; use \'openssl rand 32\'',
+    },
   },
 })

@@ -9,7 +9,6 @@ export const inboundGrantConfiguredOnce = defineRule({
   id: 'inbound-grant-configured-once',
   on: EmbeddedAuthServer,
   needs: ['inboundGrants'],
-  reads: [],
   severity: 'warning',
   summary: 'A grant of `inboundGrants` is not configured in the older fields as well.',
   why: 'The API server refuses the resource, and the operator sets Valid=False.',
@@ -19,7 +18,6 @@ export const inboundGrantConfiguredOnce = defineRule({
     reportedBy: 'API server',
     consequence: 'does not start',
     releases: 'from 0.48 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check({ inboundGrants, delegateClients, trustedIssuers = [] }, { path }) {
@@ -44,53 +42,41 @@ export const inboundGrantConfiguredOnce = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'the older fields', value: { ...trusting(partner), delegateClients: [agent] } },
-      {
-        title: 'the newer ones',
-        value: granting({ tokenExchange: { delegateClients: [agent] }, jwtBearer: {} }),
+    'the older fields': { value: { ...trusting(partner), delegateClients: [agent] } },
+    'the newer ones': { value: granting({ tokenExchange: { delegateClients: [agent] }, jwtBearer: {} }) },
+    'each for a grant of its own': {
+      value: { ...trusting(partner), delegateClients: [agent], inboundGrants: { jwtBearer: {} } },
+    },
+    'clients in the newer fields': {
+      value: {
+        ...server,
+        inboundGrants: { tokenExchange: { delegateClients: [{ ...agent, clientId: 'other' }] } },
       },
-      {
-        title: 'each for a grant of its own',
-        value: { ...trusting(partner), delegateClients: [agent], inboundGrants: { jwtBearer: {} } },
+    },
+    'clients in both': {
+      value: {
+        ...server,
+        delegateClients: [agent],
+        inboundGrants: { tokenExchange: { delegateClients: [{ ...agent, clientId: 'other' }] } },
       },
-      {
-        title: 'clients in the newer fields',
-        value: {
-          ...server,
-          inboundGrants: { tokenExchange: { delegateClients: [{ ...agent, clientId: 'other' }] } },
-        },
+      findings:
+        'delegateClients: Forbidden: move these clients to `inboundGrants.tokenExchange.delegateClients`, or the API server refuses the resource (from 0.48 on)',
+    },
+    'an issuer with the policies of both grants': {
+      value: {
+        ...trusting({
+          ...partner,
+          jwtBearerGrant: {
+            maxAssertionAge: '5m',
+            subjectBindings: [{ subject: 'ci', allowedResources: ['https://mcp.example.com'] }],
+          },
+        }),
+        inboundGrants: { tokenExchange: {}, jwtBearer: {} },
       },
-    ],
-    invalid: [
-      {
-        title: 'clients in both',
-        value: {
-          ...server,
-          delegateClients: [agent],
-          inboundGrants: { tokenExchange: { delegateClients: [{ ...agent, clientId: 'other' }] } },
-        },
-        findings: [
-          'delegateClients: Forbidden: move these clients to `inboundGrants.tokenExchange.delegateClients`, or the API server refuses the resource (from 0.48 on)',
-        ],
-      },
-      {
-        title: 'an issuer with the policies of both grants',
-        value: {
-          ...trusting({
-            ...partner,
-            jwtBearerGrant: {
-              maxAssertionAge: '5m',
-              subjectBindings: [{ subject: 'ci', allowedResources: ['https://mcp.example.com'] }],
-            },
-          }),
-          inboundGrants: { tokenExchange: {}, jwtBearer: {} },
-        },
-        findings: [
-          'trustedIssuers[0]: Forbidden: move the policy of this issuer to `inboundGrants.tokenExchange.issuerPolicies`, or the API server refuses the resource (from 0.48 on)',
-          'trustedIssuers[0].jwtBearerGrant: Forbidden: move it to `inboundGrants.jwtBearer.issuerPolicies`, or the API server refuses the resource (from 0.48 on)',
-        ],
-      },
-    ],
+      findings: [
+        'trustedIssuers[0]: Forbidden: move the policy of this issuer to `inboundGrants.tokenExchange.issuerPolicies`, or the API server refuses the resource (from 0.48 on)',
+        'trustedIssuers[0].jwtBearerGrant: Forbidden: move it to `inboundGrants.jwtBearer.issuerPolicies`, or the API server refuses the resource (from 0.48 on)',
+      ],
+    },
   },
 })

@@ -25,7 +25,6 @@ export const inboundGrantIssuerTrusted = defineRule({
   id: 'inbound-grant-issuer-trusted',
   on: EmbeddedAuthServer,
   needs: ['inboundGrants'],
-  reads: [],
   severity: 'warning',
   summary: 'Each policy of `inboundGrants` refers to the name of a trusted issuer, at most one to each.',
   why: 'The API server refuses the resource.',
@@ -34,7 +33,6 @@ export const inboundGrantIssuerTrusted = defineRule({
     reportedBy: 'API server',
     consequence: 'does not start',
     releases: 'from 0.48 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(server, { path }) {
@@ -55,40 +53,33 @@ export const inboundGrantIssuerTrusted = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'a policy for a name', value: granting({ tokenExchange: { issuerPolicies: [policy] } }) },
-      { title: 'a policy in the issuer itself', value: trusting(partner) },
-    ],
-    invalid: [
-      {
-        title: 'a name that is not there, and the URL of an issuer',
-        value: granting({
-          tokenExchange: {
-            issuerPolicies: [policy, { ...policy, issuerRef: 'https://login.partner.example' }],
-          },
-          jwtBearer: {
-            issuerPolicies: [
-              {
-                issuerRef: 'partners',
-                maxAssertionAge: '5m',
-                subjectBindings: [{ subject: 'ci', allowedResources: ['https://mcp.example.com'] }],
-              },
-            ],
-          },
-        }),
-        findings: [
-          'inboundGrants.tokenExchange.issuerPolicies[1].issuerRef: Not found: "https://login.partner.example": is not a name in `trustedIssuers`, so the API server refuses it (from 0.48 on); there is "partner"',
-          'inboundGrants.jwtBearer.issuerPolicies[0].issuerRef: Not found: "partners": is not a name in `trustedIssuers`, so the API server refuses it (from 0.48 on); did you mean "partner"',
-        ],
-      },
-      {
-        title: 'two policies for one issuer',
-        value: granting({ tokenExchange: { issuerPolicies: [policy, policy] } }),
-        findings: [
-          'inboundGrants.tokenExchange.issuerPolicies[1].issuerRef: Duplicate value: "partner": keep one policy for each issuer, or the API server refuses it (from 0.48 on)',
-        ],
-      },
-    ],
+    'a policy for a name': { value: granting({ tokenExchange: { issuerPolicies: [policy] } }) },
+    'a policy in the issuer itself': { value: trusting(partner) },
+    'a name that is not there, and the URL of an issuer': {
+      value: granting({
+        tokenExchange: {
+          issuerPolicies: [policy, { ...policy, issuerRef: 'https://login.partner.example' }],
+        },
+        jwtBearer: {
+          issuerPolicies: [
+            {
+              issuerRef: 'partners',
+              maxAssertionAge: '5m',
+              subjectBindings: [{ subject: 'ci', allowedResources: ['https://mcp.example.com'] }],
+            },
+          ],
+        },
+      }),
+      findings: [
+        'inboundGrants.tokenExchange.issuerPolicies[1].issuerRef: Not found: "https://login.partner.example": is not a name in `trustedIssuers`, so the API server refuses it (from 0.48 on); there is "partner"',
+        'inboundGrants.jwtBearer.issuerPolicies[0].issuerRef: Not found: "partners": is not a name in `trustedIssuers`, so the API server refuses it (from 0.48 on); did you mean "partner"',
+      ],
+    },
+    'two policies for one issuer': {
+      value: granting({ tokenExchange: { issuerPolicies: [policy, policy] } }),
+      findings:
+        'inboundGrants.tokenExchange.issuerPolicies[1].issuerRef: Duplicate value: "partner": keep one policy for each issuer, or the API server refuses it (from 0.48 on)',
+    },
   },
 })
 

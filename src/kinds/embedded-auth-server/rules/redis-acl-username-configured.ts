@@ -1,4 +1,4 @@
-import { defineRule, isAbsent, required } from '../../../rule/index.ts'
+import { defineRule, isAbsent, must, required } from '../../../rule/index.ts'
 import { redis, withRedis, without } from '../examples.ts'
 import { mayStandIn } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -8,7 +8,6 @@ const aclUserConfig = without(redis.aclUserConfig ?? {}, 'usernameSecretRef')
 export const redisAclUsernameConfigured = defineRule({
   id: 'redis-acl-username-configured',
   on: EmbeddedAuthServer,
-  reads: [],
   constraint: 'required',
   // Source: toolhive v0.63.0, pkg/authserver/runner, convertRedisACLConfig.
   instead: "logs in as the Redis user 'default'",
@@ -16,7 +15,7 @@ export const redisAclUsernameConfigured = defineRule({
   summary: 'The Redis ACL user has a name, unless a Redis without Sentinel takes a password alone.',
   why: 'The server logs in to Redis as that user; without a name the login fails and no session can be stored.',
   sources: [
-    { section: '2.4.3', must: 'aclUserConfig holds usernameSecretRef and passwordSecretRef, both required.' },
+    must('2.4.3', 'aclUserConfig holds usernameSecretRef and passwordSecretRef, both required.'),
     'decision 3',
   ],
   *check({ storage }, { path }) {
@@ -35,25 +34,18 @@ export const redisAclUsernameConfigured = defineRule({
       !(self.storage.redis.?addr.orValue(null) in [dyn(null), dyn('')])`,
   },
   examples: {
-    valid: [
-      { title: 'a user with name and password', value: withRedis(redis) },
-      {
-        title: 'a password alone, without Sentinel (newer releases)',
-        value: withRedis({
-          ...without(redis, 'sentinelConfig'),
-          aclUserConfig,
-          addr: 'redis.example.com:6379',
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'no name',
-        value: withRedis({ ...redis, aclUserConfig }),
-        findings: [
-          'storage.redis.aclUserConfig.usernameSecretRef: Required value: must be the Secret with the user name; only a Redis with `addr` takes a password alone',
-        ],
-      },
-    ],
+    'a user with name and password': { value: withRedis(redis) },
+    'a password alone, without Sentinel (newer releases)': {
+      value: withRedis({
+        ...without(redis, 'sentinelConfig'),
+        aclUserConfig,
+        addr: 'redis.example.com:6379',
+      }),
+    },
+    'no name': {
+      value: withRedis({ ...redis, aclUserConfig }),
+      findings:
+        'storage.redis.aclUserConfig.usernameSecretRef: Required value: must be the Secret with the user name; only a Redis with `addr` takes a password alone',
+    },
   },
 })

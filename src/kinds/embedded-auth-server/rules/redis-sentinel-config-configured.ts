@@ -1,4 +1,4 @@
-import { defineRule, isAbsent, required } from '../../../rule/index.ts'
+import { defineRule, isAbsent, must, required } from '../../../rule/index.ts'
 import { redis, withRedis, without } from '../examples.ts'
 import { mayStandIn } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -8,12 +8,11 @@ const unfindable = without(redis, 'sentinelConfig')
 export const redisSentinelConfigConfigured = defineRule({
   id: 'redis-sentinel-config-configured',
   on: EmbeddedAuthServer,
-  reads: [],
   constraint: 'required',
   severity: 'error',
   summary: 'Redis storage has `sentinelConfig`, unless it has the `addr` of newer releases.',
   why: 'The server finds the Redis master through Sentinel; without it no session can be stored.',
-  sources: [{ section: '2.4.3', must: 'sentinelConfig is required.' }, 'decision 3'],
+  sources: [must('2.4.3', 'sentinelConfig is required.'), 'decision 3'],
   *check({ storage }, { path }) {
     const redis = storage?.redis
     if (redis && isAbsent(redis, 'sentinelConfig') && !mayStandIn(redis, 'addr')) {
@@ -27,19 +26,13 @@ export const redisSentinelConfigConfigured = defineRule({
       !(self.storage.redis.?addr.orValue(null) in [dyn(null), dyn('')])`,
   },
   examples: {
-    valid: [
-      { title: 'through Sentinel', value: withRedis(redis) },
-      {
-        title: 'a Redis without Sentinel (newer releases)',
-        value: withRedis({ ...unfindable, addr: 'redis.example.com:6379' }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'no way to find the master',
-        value: withRedis(unfindable),
-        findings: ['storage.redis.sentinelConfig: Required value: must be set to find the Redis master'],
-      },
-    ],
+    'through Sentinel': { value: withRedis(redis) },
+    'a Redis without Sentinel (newer releases)': {
+      value: withRedis({ ...unfindable, addr: 'redis.example.com:6379' }),
+    },
+    'no way to find the master': {
+      value: withRedis(unfindable),
+      findings: 'storage.redis.sentinelConfig: Required value: must be set to find the Redis master',
+    },
   },
 })

@@ -22,7 +22,6 @@ export const rotatedHmacSecretLongEnough = defineRule({
     symptom: 'the pod ends at start with "rotated HMAC secret [0] must be at least 32 bytes"',
     reportedBy: 'start-up',
     consequence: 'does not start',
-    threads: [],
   },
   sources: ['decision 3', 'decision 22'],
   *check({ hmacSecretRefs = [] }, { path, cluster }) {
@@ -32,19 +31,12 @@ export const rotatedHmacSecretLongEnough = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: '32 bytes', value: rotated, others: [hmac('y'.repeat(32))] },
-      { title: 'a Secret that cannot be looked at', value: rotated },
-    ],
-    invalid: [
-      {
-        title: '31 bytes',
-        value: rotated,
-        others: [hmac('y'.repeat(31))],
-        findings: [
-          `hmacSecretRefs[1].key: Invalid value: "hmac-old": this key of the Secret "auth-server" holds fewer than 32 bytes, so the server does not start; ${REMEDY}`,
-        ],
-      },
-    ],
+    '32 bytes': { value: rotated, others: [hmac('y'.repeat(32))] },
+    'a Secret that cannot be looked at': { value: rotated },
+    '31 bytes': {
+      value: rotated,
+      others: [hmac('y'.repeat(31))],
+      findings: `hmacSecretRefs[1].key: Invalid value: "hmac-old": this key of the Secret "auth-server" holds fewer than 32 bytes, so the server does not start; ${REMEDY}`,
+    },
   },
 })

@@ -1,15 +1,14 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, says } from '../../../rule/index.ts'
 import { redis, withRedis } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
 export const sentinelAddressHostAndPort = defineRule({
   id: 'sentinel-address-host-and-port',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'A Sentinel address is a host and a port from 1 to 65535.',
   why: 'An address without such a port cannot be dialled, so the master is not found there.',
-  sources: [{ section: '2.4.3', says: 'sentinelAddrs is a list of host:port.' }],
+  sources: [says('2.4.3', 'sentinelAddrs is a list of host:port.')],
   *check({ storage }, { path }) {
     const addresses = storage?.redis?.sentinelConfig?.sentinelAddrs ?? []
     for (const [i, address] of addresses.entries()) {
@@ -21,37 +20,33 @@ export const sentinelAddressHostAndPort = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a name and an address',
-        value: withRedis({
-          ...redis,
-          sentinelConfig: {
-            masterName: 'main',
-            sentinelAddrs: ['sentinel-0.redis:26379', '[2001:db8::1]:26379'],
-          },
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'no port',
-        value: withRedis({ ...redis, sentinelConfig: { masterName: 'main', sentinelAddrs: ['sentinel-0'] } }),
-        findings: [
-          "storage.redis.sentinelConfig.sentinelAddrs[0]: must be host:port, such as 'sentinel-0:26379', or the Redis master is not found through it",
-        ],
-      },
-      ...([0, 65_536, 99_999] as const).map((port) => ({
-        title: `port ${port}`,
-        value: withRedis({
-          ...redis,
-          sentinelConfig: { masterName: 'main', sentinelAddrs: ['sentinel-0:65535', `sentinel-1:${port}`] },
-        }),
-        findings: [
-          "storage.redis.sentinelConfig.sentinelAddrs[1]: must be host:port, such as 'sentinel-0:26379', or the Redis master is not found through it",
-        ] as const,
-      })),
-    ],
+    'a name and an address': {
+      value: withRedis({
+        ...redis,
+        sentinelConfig: {
+          masterName: 'main',
+          sentinelAddrs: ['sentinel-0.redis:26379', '[2001:db8::1]:26379'],
+        },
+      }),
+    },
+    'no port': {
+      value: withRedis({ ...redis, sentinelConfig: { masterName: 'main', sentinelAddrs: ['sentinel-0'] } }),
+      findings:
+        "storage.redis.sentinelConfig.sentinelAddrs[0]: must be host:port, such as 'sentinel-0:26379', or the Redis master is not found through it",
+    },
+    ...Object.fromEntries(
+      ([0, 65_536, 99_999] as const).map((port) => [
+        `port ${port}`,
+        {
+          value: withRedis({
+            ...redis,
+            sentinelConfig: { masterName: 'main', sentinelAddrs: ['sentinel-0:65535', `sentinel-1:${port}`] },
+          }),
+          findings:
+            "storage.redis.sentinelConfig.sentinelAddrs[1]: must be host:port, such as 'sentinel-0:26379', or the Redis master is not found through it",
+        },
+      ]),
+    ),
   },
 })
 

@@ -1,17 +1,16 @@
-import { defineRule, forbidden, isAbsent } from '../../../rule/index.ts'
+import { defineRule, forbidden, isAbsent, must } from '../../../rule/index.ts'
 import { redis, sentinel, withRedis } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
 export const sentinelAddressesOrService = defineRule({
   id: 'sentinel-addresses-or-service',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'error',
   summary: 'Sentinel is found by addresses or by a Service, not by both.',
   why: 'The two are mutually exclusive; the Service would be ignored without a word.',
   sources: [
-    { section: '2.4.3', must: 'sentinelAddrs and sentinelService are mutually exclusive.' },
-    { section: '7', must: 'sentinelConfig sets both sentinelAddrs and sentinelService.' },
+    must('2.4.3', 'sentinelAddrs and sentinelService are mutually exclusive.'),
+    must('7', 'sentinelConfig sets both sentinelAddrs and sentinelService.'),
     'decision 17',
   ],
   *check({ storage }, { path }) {
@@ -29,37 +28,28 @@ export const sentinelAddressesOrService = defineRule({
       self.storage.redis.sentinelConfig.?sentinelService.orValue(null) == null`,
   },
   examples: {
-    valid: [
-      { title: 'addresses', value: withRedis(redis) },
-      {
-        title: 'a Service',
-        value: withRedis({
-          ...redis,
-          sentinelConfig: { masterName: 'vmcp', sentinelService: { name: 'sentinel' } },
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'both',
-        value: withRedis({
-          ...redis,
-          sentinelConfig: { ...sentinel, sentinelService: { name: 'sentinel' } },
-        }),
-        findings: [
-          'storage.redis.sentinelConfig.sentinelService: Forbidden: may not be specified when `sentinelAddrs` is set; keep one of the two',
-        ],
-      },
-      {
-        title: 'an empty list is set too',
-        value: withRedis({
-          ...redis,
-          sentinelConfig: { masterName: 'vmcp', sentinelAddrs: [], sentinelService: { name: 'sentinel' } },
-        }),
-        findings: [
-          'storage.redis.sentinelConfig.sentinelService: Forbidden: may not be specified when `sentinelAddrs` is set; keep one of the two',
-        ],
-      },
-    ],
+    addresses: { value: withRedis(redis) },
+    'a Service': {
+      value: withRedis({
+        ...redis,
+        sentinelConfig: { masterName: 'vmcp', sentinelService: { name: 'sentinel' } },
+      }),
+    },
+    both: {
+      value: withRedis({
+        ...redis,
+        sentinelConfig: { ...sentinel, sentinelService: { name: 'sentinel' } },
+      }),
+      findings:
+        'storage.redis.sentinelConfig.sentinelService: Forbidden: may not be specified when `sentinelAddrs` is set; keep one of the two',
+    },
+    'an empty list is set too': {
+      value: withRedis({
+        ...redis,
+        sentinelConfig: { masterName: 'vmcp', sentinelAddrs: [], sentinelService: { name: 'sentinel' } },
+      }),
+      findings:
+        'storage.redis.sentinelConfig.sentinelService: Forbidden: may not be specified when `sentinelAddrs` is set; keep one of the two',
+    },
   },
 })

@@ -8,7 +8,6 @@ export const spiffeClientAuthEnforced = defineRule({
   id: 'spiffe-client-auth-enforced',
   on: EmbeddedAuthServer,
   needs: ['spiffeTrustDomains', 'inboundGrants'],
-  reads: [],
   severity: 'warning',
   summary: 'No SPIFFE trust domain is configured, since no release verifies the identities yet.',
   why: 'The CRD accepts the fields, and the operator then refuses the configuration, because nothing would check the certificates and tokens of such clients.',
@@ -18,7 +17,6 @@ export const spiffeClientAuthEnforced = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
     releases: '0.48 to 0.63',
-    threads: [],
   },
   sources: ['decision 3'],
   *check({ spiffeTrustDomains, inboundGrants }, { path }) {
@@ -28,17 +26,14 @@ export const spiffeClientAuthEnforced = defineRule({
       yield advice(path.inboundGrants.spiffeClientAuth, REFUSED)
   },
   examples: {
-    valid: [{ title: 'other grants', value: { ...server, inboundGrants: { tokenExchange: {} } } }],
-    invalid: [
-      {
-        title: 'a trust domain and a client',
-        value: {
-          ...server,
-          spiffeTrustDomains: [{ name: 'prod' }],
-          inboundGrants: { spiffeClientAuth: [{ clientId: 'agent' }] },
-        },
-        findings: [`spiffeTrustDomains: ${REFUSED}`],
+    'other grants': { value: { ...server, inboundGrants: { tokenExchange: {} } } },
+    'a trust domain and a client': {
+      value: {
+        ...server,
+        spiffeTrustDomains: [{ name: 'prod' }],
+        inboundGrants: { spiffeClientAuth: [{ clientId: 'agent' }] },
       },
-    ],
+      findings: `spiffeTrustDomains: ${REFUSED}`,
+    },
   },
 })

@@ -16,7 +16,6 @@ export const spiffeClientTlsListenerConfigured = defineRule({
   id: 'spiffe-client-tls-listener-configured',
   on: EmbeddedAuthServer,
   needs: ['inboundGrants'],
-  reads: [],
   severity: 'warning',
   summary: 'Where a SPIFFE client uses `spiffe_x509`, there is a `tlsListener`, and the issuer uses https.',
   why: 'A client shows its certificate in the TLS handshake with port 8443 of the server: without the listener the server does not start.',
@@ -26,7 +25,6 @@ export const spiffeClientTlsListenerConfigured = defineRule({
     reportedBy: 'start-up',
     consequence: 'does not start',
     releases: 'from 0.62 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(server, { path }) {
@@ -56,29 +54,21 @@ export const spiffeClientTlsListenerConfigured = defineRule({
       )
   },
   examples: {
-    valid: [
-      { title: 'a listener', value: { ...withClient(['spiffe_x509']), tlsListener: listener } },
-      { title: 'tokens, and no certificates', value: withClient(['spiffe_jwt']) },
-    ],
-    invalid: [
-      {
-        title: 'certificates without a listener',
-        value: withClient(['spiffe_jwt', 'spiffe_x509']),
-        findings: [
-          'tlsListener: Required value: client "agent" proves who it is by its certificate (spiffe_x509): without a listener the server does not start',
-        ],
+    'a listener': { value: { ...withClient(['spiffe_x509']), tlsListener: listener } },
+    'tokens, and no certificates': { value: withClient(['spiffe_jwt']) },
+    'certificates without a listener': {
+      value: withClient(['spiffe_jwt', 'spiffe_x509']),
+      findings:
+        'tlsListener: Required value: client "agent" proves who it is by its certificate (spiffe_x509): without a listener the server does not start',
+    },
+    'certificates over plain http': {
+      value: {
+        ...withClient(['spiffe_x509']),
+        issuer: 'http://localhost:8080',
+        tlsListener: listener,
       },
-      {
-        title: 'certificates over plain http',
-        value: {
-          ...withClient(['spiffe_x509']),
-          issuer: 'http://localhost:8080',
-          tlsListener: listener,
-        },
-        findings: [
-          'issuer: Invalid value: "http://localhost:8080": must use https, or the server does not start: client "agent" shows its certificate there (spiffe_x509)',
-        ],
-      },
-    ],
+      findings:
+        'issuer: Invalid value: "http://localhost:8080": must use https, or the server does not start: client "agent" shows its certificate there (spiffe_x509)',
+    },
   },
 })

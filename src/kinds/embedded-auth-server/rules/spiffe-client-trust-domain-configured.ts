@@ -7,7 +7,6 @@ export const spiffeClientTrustDomainConfigured = defineRule({
   id: 'spiffe-client-trust-domain-configured',
   on: EmbeddedAuthServer,
   needs: ['inboundGrants'],
-  reads: [],
   severity: 'warning',
   summary: '`trustDomainRef` of a SPIFFE client is the name of one of `spiffeTrustDomains`.',
   why: 'The API server refuses the resource: there are no keys by which to verify the client.',
@@ -17,7 +16,6 @@ export const spiffeClientTrustDomainConfigured = defineRule({
     reportedBy: 'API server',
     consequence: 'does not start',
     releases: 'from 0.48 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(server, { path }) {
@@ -47,35 +45,26 @@ export const spiffeClientTrustDomainConfigured = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a domain by its name',
-        value: {
-          ...server,
-          spiffeTrustDomains: [trustDomain],
-          inboundGrants: { spiffeClientAuth: [spiffeClient] },
-        },
+    'a domain by its name': {
+      value: {
+        ...server,
+        spiffeTrustDomains: [trustDomain],
+        inboundGrants: { spiffeClientAuth: [spiffeClient] },
       },
-    ],
-    invalid: [
-      {
-        title: 'the domain itself, and not its name',
-        value: {
-          ...server,
-          spiffeTrustDomains: [trustDomain],
-          inboundGrants: { spiffeClientAuth: [{ ...spiffeClient, trustDomainRef: 'prod.example.com' }] },
-        },
-        findings: [
-          'inboundGrants.spiffeClientAuth[0].trustDomainRef: Not found: "prod.example.com": is not the name of one of `spiffeTrustDomains`, so the API server refuses the resource; there is "prod"',
-        ],
+    },
+    'the domain itself, and not its name': {
+      value: {
+        ...server,
+        spiffeTrustDomains: [trustDomain],
+        inboundGrants: { spiffeClientAuth: [{ ...spiffeClient, trustDomainRef: 'prod.example.com' }] },
       },
-      {
-        title: 'no domains',
-        value: { ...server, inboundGrants: { spiffeClientAuth: [spiffeClient] } },
-        findings: [
-          'inboundGrants.spiffeClientAuth[0].trustDomainRef: Not found: "prod": is not the name of one of `spiffeTrustDomains`, so the API server refuses the resource; there is none',
-        ],
-      },
-    ],
+      findings:
+        'inboundGrants.spiffeClientAuth[0].trustDomainRef: Not found: "prod.example.com": is not the name of one of `spiffeTrustDomains`, so the API server refuses the resource; there is "prod"',
+    },
+    'no domains': {
+      value: { ...server, inboundGrants: { spiffeClientAuth: [spiffeClient] } },
+      findings:
+        'inboundGrants.spiffeClientAuth[0].trustDomainRef: Not found: "prod": is not the name of one of `spiffeTrustDomains`, so the API server refuses the resource; there is none',
+    },
   },
 })

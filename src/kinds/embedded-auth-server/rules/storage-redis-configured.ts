@@ -1,15 +1,14 @@
-import { defineRule, isAbsent, required } from '../../../rule/index.ts'
+import { defineRule, isAbsent, must, required } from '../../../rule/index.ts'
 import { server } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
 export const storageRedisConfigured = defineRule({
   id: 'storage-redis-configured',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'error',
   summary: 'Storage of type `redis` has `redis`.',
   why: 'The server does not know where its Redis is, and the workload is never deployed.',
-  sources: [{ section: '2.4.3', must: 'redis is required when the storage type is redis.' }],
+  sources: [must('2.4.3', 'redis is required when the storage type is redis.')],
   *check({ storage }, { path }) {
     if (storage?.type === 'redis' && isAbsent(storage, 'redis')) {
       yield required(path.storage.redis, "must be set when `type` is 'redis'")
@@ -20,16 +19,11 @@ export const storageRedisConfigured = defineRule({
       self.?storage.?type.orValue('') != 'redis' || self.storage.?redis.orValue(null) != null`,
   },
   examples: {
-    valid: [
-      { title: 'Redis, with settings', value: server },
-      { title: 'memory needs none', value: { ...server, storage: { type: 'memory' } } },
-    ],
-    invalid: [
-      {
-        title: 'Redis, without settings',
-        value: { ...server, storage: { type: 'redis' } },
-        findings: ["storage.redis: Required value: must be set when `type` is 'redis'"],
-      },
-    ],
+    'Redis, with settings': { value: server },
+    'memory needs none': { value: { ...server, storage: { type: 'memory' } } },
+    'Redis, without settings': {
+      value: { ...server, storage: { type: 'redis' } },
+      findings: "storage.redis: Required value: must be set when `type` is 'redis'",
+    },
   },
 })

@@ -1,4 +1,4 @@
-import { advice, defineRule, parseDuration } from '../../../rule/index.ts'
+import { advice, defineRule, must, parseDuration } from '../../../rule/index.ts'
 import { compilePattern, PATTERNS } from '../../patterns.ts'
 import { server } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -19,15 +19,11 @@ const ACCEPTED = [
 export const tokenLifespanAccepted = defineRule({
   id: 'token-lifespan-accepted',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary:
     'Access tokens live from 1m to 24h, refresh tokens from 1h to 720h, authorization codes from 30s to 10m.',
   why: 'Outside these bounds the server does not start, and the workload restarts for ever.',
-  sources: [
-    { section: '2.4.3', must: 'Token lifespans are Go durations with defaults 1h, 168h and 10m.' },
-    'decision 21',
-  ],
+  sources: [must('2.4.3', 'Token lifespans are Go durations with defaults 1h, 168h and 10m.'), 'decision 21'],
   *check({ tokenLifespans }, { path }) {
     for (const { field, least, most, range } of ACCEPTED) {
       const lifespan = tokenLifespans?.[field]
@@ -40,52 +36,44 @@ export const tokenLifespanAccepted = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the lower bounds',
-        value: {
-          ...server,
-          tokenLifespans: {
-            accessTokenLifespan: '60s',
-            refreshTokenLifespan: '60m',
-            authCodeLifespan: '0.5m',
-          },
+    'the lower bounds': {
+      value: {
+        ...server,
+        tokenLifespans: {
+          accessTokenLifespan: '60s',
+          refreshTokenLifespan: '60m',
+          authCodeLifespan: '0.5m',
         },
       },
-      {
-        title: 'the upper bounds',
-        value: {
-          ...server,
-          tokenLifespans: {
-            accessTokenLifespan: '24h',
-            refreshTokenLifespan: '720h',
-            authCodeLifespan: '9m60s',
-          },
+    },
+    'the upper bounds': {
+      value: {
+        ...server,
+        tokenLifespans: {
+          accessTokenLifespan: '24h',
+          refreshTokenLifespan: '720h',
+          authCodeLifespan: '9m60s',
         },
       },
-    ],
-    invalid: [
-      {
-        title: 'too long',
-        value: {
-          ...server,
-          tokenLifespans: {
-            accessTokenLifespan: '48h',
-            refreshTokenLifespan: '8760h',
-            authCodeLifespan: '10m1ns',
-          },
+    },
+    'too long': {
+      value: {
+        ...server,
+        tokenLifespans: {
+          accessTokenLifespan: '48h',
+          refreshTokenLifespan: '8760h',
+          authCodeLifespan: '10m1ns',
         },
-        findings: [
-          'tokenLifespans.accessTokenLifespan: the server starts only with 1m to 24h',
-          'tokenLifespans.refreshTokenLifespan: the server starts only with 1h to 720h',
-          'tokenLifespans.authCodeLifespan: the server starts only with 30s to 10m',
-        ],
       },
-      {
-        title: 'too short',
-        value: { ...server, tokenLifespans: { accessTokenLifespan: '30s' } },
-        findings: ['tokenLifespans.accessTokenLifespan: the server starts only with 1m to 24h'],
-      },
-    ],
+      findings: [
+        'tokenLifespans.accessTokenLifespan: the server starts only with 1m to 24h',
+        'tokenLifespans.refreshTokenLifespan: the server starts only with 1h to 720h',
+        'tokenLifespans.authCodeLifespan: the server starts only with 30s to 10m',
+      ],
+    },
+    'too short': {
+      value: { ...server, tokenLifespans: { accessTokenLifespan: '30s' } },
+      findings: 'tokenLifespans.accessTokenLifespan: the server starts only with 1m to 24h',
+    },
   },
 })

@@ -10,7 +10,6 @@ const NOBODY =
 export const tokenOnlyServerHasCaller = defineRule({
   id: 'token-only-server-has-caller',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary:
     'A server without upstream providers has a delegate client, or an issuer whose assertions it accepts.',
@@ -45,19 +44,11 @@ export const tokenOnlyServerHasCaller = defineRule({
     if (!isUnknown && callers.length === 0) yield advice(path.inboundGrants, NOBODY)
   },
   examples: {
-    valid: [
-      {
-        title: 'a client',
-        value: { ...tokenOnly, inboundGrants: { tokenExchange: { delegateClients: [agent] } } },
-      },
-      { title: 'a provider', value: { ...server, inboundGrants: { tokenExchange: {} } } },
-    ],
-    invalid: [
-      {
-        title: 'an empty grant',
-        value: { ...tokenOnly, inboundGrants: { tokenExchange: {} } },
-        findings: [`inboundGrants: ${NOBODY}`],
-      },
-    ],
+    'a client': { value: { ...tokenOnly, inboundGrants: { tokenExchange: { delegateClients: [agent] } } } },
+    'a provider': { value: { ...server, inboundGrants: { tokenExchange: {} } } },
+    'an empty grant': {
+      value: { ...tokenOnly, inboundGrants: { tokenExchange: {} } },
+      findings: `inboundGrants: ${NOBODY}`,
+    },
   },
 })

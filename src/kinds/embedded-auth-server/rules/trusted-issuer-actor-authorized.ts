@@ -10,7 +10,6 @@ export const trustedIssuerActorAuthorized = defineRule({
   id: 'trusted-issuer-actor-authorized',
   on: EmbeddedAuthServer,
   needs: ['trustedIssuers', 'inboundGrants'],
-  reads: [],
   severity: 'warning',
   summary: 'A policy for exchanges of a trusted issuer authorizes an actor.',
   why: 'A token needs the consent of its issuer for the exchange: an actor in `allowedActors`, a true `actorMatcher`, or with `allowMayAct` its claim `may_act`. Without any of the three none is exchanged.',
@@ -34,57 +33,49 @@ export const trustedIssuerActorAuthorized = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'an actor', value: trusting(partner) },
-      {
-        title: 'a matcher, and tokens that name their actor',
-        value: trusting(
-          { ...without(partner, 'allowedActors'), actorMatcher: 'claims.azp.startsWith("agent-")' },
-          { ...without(partner, 'allowedActors'), issuerUrl: 'https://idp.example.com', allowMayAct: true },
-        ),
-      },
-      {
-        title: 'an issuer of assertions alone',
-        value: granting({
-          jwtBearer: {
-            issuerPolicies: [
-              {
-                issuerRef: 'partner',
-                maxAssertionAge: '5m',
-                subjectBindings: [{ subject: 'ci', allowedResources: ['https://mcp.example.com'] }],
-              },
-            ],
-          },
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'clients and no actor',
-        value: trusting(without(partner, 'allowedActors'), {
-          ...partner,
-          issuerUrl: 'https://idp.example.com',
-          allowedActors: [],
-          actorClaim: 'client_id',
-        }),
-        findings: [`trustedIssuers[0]: ${DENIED}`, `trustedIssuers[1]: ${DENIED}`],
-      },
-      {
-        title: 'a policy of newer releases',
-        value: granting({
-          tokenExchange: {
-            issuerPolicies: [
-              {
-                issuerRef: 'partner',
-                expectedAudience: 'https://mcp.example.com',
-                allowedDelegateClients: ['*'],
-                allowMayAct: false,
-              },
-            ],
-          },
-        }),
-        findings: [`inboundGrants.tokenExchange.issuerPolicies[0]: ${DENIED}`],
-      },
-    ],
+    'an actor': { value: trusting(partner) },
+    'a matcher, and tokens that name their actor': {
+      value: trusting(
+        { ...without(partner, 'allowedActors'), actorMatcher: 'claims.azp.startsWith("agent-")' },
+        { ...without(partner, 'allowedActors'), issuerUrl: 'https://idp.example.com', allowMayAct: true },
+      ),
+    },
+    'an issuer of assertions alone': {
+      value: granting({
+        jwtBearer: {
+          issuerPolicies: [
+            {
+              issuerRef: 'partner',
+              maxAssertionAge: '5m',
+              subjectBindings: [{ subject: 'ci', allowedResources: ['https://mcp.example.com'] }],
+            },
+          ],
+        },
+      }),
+    },
+    'clients and no actor': {
+      value: trusting(without(partner, 'allowedActors'), {
+        ...partner,
+        issuerUrl: 'https://idp.example.com',
+        allowedActors: [],
+        actorClaim: 'client_id',
+      }),
+      findings: [`trustedIssuers[0]: ${DENIED}`, `trustedIssuers[1]: ${DENIED}`],
+    },
+    'a policy of newer releases': {
+      value: granting({
+        tokenExchange: {
+          issuerPolicies: [
+            {
+              issuerRef: 'partner',
+              expectedAudience: 'https://mcp.example.com',
+              allowedDelegateClients: ['*'],
+              allowMayAct: false,
+            },
+          ],
+        },
+      }),
+      findings: `inboundGrants.tokenExchange.issuerPolicies[0]: ${DENIED}`,
+    },
   },
 })

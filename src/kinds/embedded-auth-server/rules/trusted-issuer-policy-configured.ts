@@ -8,7 +8,6 @@ export const trustedIssuerPolicyConfigured = defineRule({
   id: 'trusted-issuer-policy-configured',
   on: EmbeddedAuthServer,
   needs: ['trustedIssuers'],
-  reads: [],
   severity: 'warning',
   summary: 'Each trusted issuer has a policy: in itself, or in `inboundGrants` under its name.',
   why: 'The operator refuses the configuration with an issuer to which nothing is granted.',
@@ -17,7 +16,6 @@ export const trustedIssuerPolicyConfigured = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.45 on; the CRD of 0.44 refuses it',
-    threads: [],
   },
   sources: ['decision 3'],
   *check(server, { path }) {
@@ -35,33 +33,26 @@ export const trustedIssuerPolicyConfigured = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'a policy in the issuer itself', value: trusting(partner) },
-      {
-        title: 'a policy for its name',
-        value: granting({
-          tokenExchange: {
-            issuerPolicies: [
-              {
-                issuerRef: 'partner',
-                expectedAudience: 'https://mcp.example.com',
-                allowedDelegateClients: ['agent'],
-                allowedActors: ['orchestrator'],
-              },
-            ],
-          },
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'a grant without policies',
-        value: granting({ tokenExchange: {} }),
-        findings: [
-          'trustedIssuers[0].expectedAudience: Required value: must be set unless a policy of `inboundGrants` refers to this issuer, or the operator refuses the configuration',
-        ],
-      },
-    ],
+    'a policy in the issuer itself': { value: trusting(partner) },
+    'a policy for its name': {
+      value: granting({
+        tokenExchange: {
+          issuerPolicies: [
+            {
+              issuerRef: 'partner',
+              expectedAudience: 'https://mcp.example.com',
+              allowedDelegateClients: ['agent'],
+              allowedActors: ['orchestrator'],
+            },
+          ],
+        },
+      }),
+    },
+    'a grant without policies': {
+      value: granting({ tokenExchange: {} }),
+      findings:
+        'trustedIssuers[0].expectedAudience: Required value: must be set unless a policy of `inboundGrants` refers to this issuer, or the operator refuses the configuration',
+    },
   },
 })
 

@@ -8,7 +8,6 @@ export const trustedIssuerUnique = defineRule({
   id: 'trusted-issuer-unique',
   on: EmbeddedAuthServer,
   needs: ['trustedIssuers'],
-  reads: [],
   severity: 'warning',
   summary: 'Each trusted issuer is listed once, under a name of its own, and is not the server itself.',
   why: 'The authorization server refuses its whole configuration. Its own tokens are accepted without an entry.',
@@ -40,50 +39,38 @@ export const trustedIssuerUnique = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'issuers that differ by a slash at the end',
-        value: trusting(
-          { ...partner, name: 'partner' },
-          { ...partner, name: 'other', issuerUrl: 'https://login.partner.example/' },
-        ),
-      },
-    ],
-    invalid: [
-      {
-        title: 'an issuer for each client',
-        value: trusting(partner, { ...partner, allowedDelegateClients: ['other'] }),
-        findings: [
-          `trustedIssuers[1].issuerUrl: Duplicate value: "https://login.partner.example": ${UNIQUE}`,
-        ],
-      },
-      {
-        title: 'a name twice',
-        value: trusting(
-          { ...partner, name: 'partner' },
-          { ...partner, name: 'partner', issuerUrl: 'https://idp.example.com' },
-        ),
-        findings: [`trustedIssuers[1].name: Duplicate value: "partner": ${UNIQUE}`],
-      },
-      {
-        title: 'the server itself',
-        value: trusting({ ...partner, issuerUrl: server.issuer ?? '' }),
-        findings: [
-          'trustedIssuers[0].issuerUrl: Invalid value: "https://auth.example.com": is the issuer of this server, whose tokens need no entry: remove it, or the server refuses its configuration',
-        ],
-      },
-      {
-        title: 'the server itself, twice',
-        value: trusting(
-          { ...partner, issuerUrl: server.issuer ?? '' },
-          { ...partner, issuerUrl: server.issuer ?? '' },
-        ),
-        findings: [
-          'trustedIssuers[0].issuerUrl: Invalid value: "https://auth.example.com": is the issuer of this server, whose tokens need no entry: remove it, or the server refuses its configuration',
-          `trustedIssuers[1].issuerUrl: Duplicate value: "https://auth.example.com": ${UNIQUE}`,
-          'trustedIssuers[1].issuerUrl: Invalid value: "https://auth.example.com": is the issuer of this server, whose tokens need no entry: remove it, or the server refuses its configuration',
-        ],
-      },
-    ],
+    'issuers that differ by a slash at the end': {
+      value: trusting(
+        { ...partner, name: 'partner' },
+        { ...partner, name: 'other', issuerUrl: 'https://login.partner.example/' },
+      ),
+    },
+    'an issuer for each client': {
+      value: trusting(partner, { ...partner, allowedDelegateClients: ['other'] }),
+      findings: `trustedIssuers[1].issuerUrl: Duplicate value: "https://login.partner.example": ${UNIQUE}`,
+    },
+    'a name twice': {
+      value: trusting(
+        { ...partner, name: 'partner' },
+        { ...partner, name: 'partner', issuerUrl: 'https://idp.example.com' },
+      ),
+      findings: `trustedIssuers[1].name: Duplicate value: "partner": ${UNIQUE}`,
+    },
+    'the server itself': {
+      value: trusting({ ...partner, issuerUrl: server.issuer ?? '' }),
+      findings:
+        'trustedIssuers[0].issuerUrl: Invalid value: "https://auth.example.com": is the issuer of this server, whose tokens need no entry: remove it, or the server refuses its configuration',
+    },
+    'the server itself, twice': {
+      value: trusting(
+        { ...partner, issuerUrl: server.issuer ?? '' },
+        { ...partner, issuerUrl: server.issuer ?? '' },
+      ),
+      findings: [
+        'trustedIssuers[0].issuerUrl: Invalid value: "https://auth.example.com": is the issuer of this server, whose tokens need no entry: remove it, or the server refuses its configuration',
+        `trustedIssuers[1].issuerUrl: Duplicate value: "https://auth.example.com": ${UNIQUE}`,
+        'trustedIssuers[1].issuerUrl: Invalid value: "https://auth.example.com": is the issuer of this server, whose tokens need no entry: remove it, or the server refuses its configuration',
+      ],
+    },
   },
 })

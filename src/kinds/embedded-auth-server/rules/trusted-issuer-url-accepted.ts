@@ -8,7 +8,6 @@ export const trustedIssuerUrlAccepted = defineRule({
   id: 'trusted-issuer-url-accepted',
   on: EmbeddedAuthServer,
   needs: ['trustedIssuers'],
-  reads: [],
   severity: 'warning',
   summary:
     'The URLs of a trusted issuer use https, or http with its own `insecureAllowHTTP`, and have no query, fragment, user information or private address.',
@@ -33,60 +32,51 @@ export const trustedIssuerUrlAccepted = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'https, also with a slash at the end; http and a private address where they are allowed',
-        value: trusting(
-          { ...partner, issuerUrl: 'https://login.partner.example/' },
-          {
-            ...partner,
-            issuerUrl: 'http://idp.agents.svc:8080',
-            jwksUrl: 'http://10.0.0.7:8080/jwks?format=jwk',
-            insecureAllowHTTP: true,
-            allowPrivateIPs: true,
-          },
-        ),
-      },
-    ],
-    invalid: [
-      {
-        title: 'http, also to a loopback host',
-        value: trusting(
-          { ...partner, issuerUrl: 'http://login.partner.example' },
-          { ...partner, issuerUrl: 'http://localhost:8080', jwksUrl: 'http://localhost:8080/jwks' },
-        ),
-        findings: [
-          'trustedIssuers[0].issuerUrl: Invalid value: "http://login.partner.example": must start with \'https://\' unless `insecureAllowHTTP` of this issuer is true, or the server does not start',
-          'trustedIssuers[1].issuerUrl: Invalid value: "http://localhost:8080": must start with \'https://\' unless `insecureAllowHTTP` of this issuer is true, or the server does not start',
-          'trustedIssuers[1].jwksUrl: Invalid value: "http://localhost:8080/jwks": must start with \'https://\' unless `insecureAllowHTTP` of this issuer is true, or the server does not start',
-        ],
-      },
-      {
-        title: 'a query, a fragment, a user, no host',
-        value: trusting(
-          { ...partner, issuerUrl: 'https://login.partner.example?tenant=a' },
-          {
-            ...partner,
-            issuerUrl: 'https://login.partner.example#a',
-            jwksUrl: 'https://user:secret@login.partner.example/jwks',
-          },
-          { ...partner, issuerUrl: 'login.partner.example' },
-        ),
-        findings: [
-          'trustedIssuers[0].issuerUrl: Invalid value: "https://login.partner.example?tenant=a": must have no query and no fragment, or the server does not start',
-          'trustedIssuers[1].issuerUrl: Invalid value: "https://login.partner.example#a": must have no query and no fragment, or the server does not start',
-          'trustedIssuers[1].jwksUrl: Invalid value: "https://***@login.partner.example/jwks": must have no user information, or the server does not start',
-          'trustedIssuers[2].issuerUrl: Invalid value: "login.partner.example": must be an absolute URL with a host, or the server does not start',
-        ],
-      },
-      {
-        title: 'keys at a private address',
-        value: trusting({ ...partner, jwksUrl: 'https://10.0.0.7/jwks' }),
-        findings: [
-          'trustedIssuers[0].jwksUrl: Invalid value: "https://10.0.0.7/jwks": is at a private address, which needs `allowPrivateIPs: true`, or the server does not start',
-        ],
-      },
-    ],
+    'https, also with a slash at the end; http and a private address where they are allowed': {
+      value: trusting(
+        { ...partner, issuerUrl: 'https://login.partner.example/' },
+        {
+          ...partner,
+          issuerUrl: 'http://idp.agents.svc:8080',
+          jwksUrl: 'http://10.0.0.7:8080/jwks?format=jwk',
+          insecureAllowHTTP: true,
+          allowPrivateIPs: true,
+        },
+      ),
+    },
+    'http, also to a loopback host': {
+      value: trusting(
+        { ...partner, issuerUrl: 'http://login.partner.example' },
+        { ...partner, issuerUrl: 'http://localhost:8080', jwksUrl: 'http://localhost:8080/jwks' },
+      ),
+      findings: [
+        'trustedIssuers[0].issuerUrl: Invalid value: "http://login.partner.example": must start with \'https://\' unless `insecureAllowHTTP` of this issuer is true, or the server does not start',
+        'trustedIssuers[1].issuerUrl: Invalid value: "http://localhost:8080": must start with \'https://\' unless `insecureAllowHTTP` of this issuer is true, or the server does not start',
+        'trustedIssuers[1].jwksUrl: Invalid value: "http://localhost:8080/jwks": must start with \'https://\' unless `insecureAllowHTTP` of this issuer is true, or the server does not start',
+      ],
+    },
+    'a query, a fragment, a user, no host': {
+      value: trusting(
+        { ...partner, issuerUrl: 'https://login.partner.example?tenant=a' },
+        {
+          ...partner,
+          issuerUrl: 'https://login.partner.example#a',
+          jwksUrl: 'https://user:secret@login.partner.example/jwks',
+        },
+        { ...partner, issuerUrl: 'login.partner.example' },
+      ),
+      findings: [
+        'trustedIssuers[0].issuerUrl: Invalid value: "https://login.partner.example?tenant=a": must have no query and no fragment, or the server does not start',
+        'trustedIssuers[1].issuerUrl: Invalid value: "https://login.partner.example#a": must have no query and no fragment, or the server does not start',
+        'trustedIssuers[1].jwksUrl: Invalid value: "https://***@login.partner.example/jwks": must have no user information, or the server does not start',
+        'trustedIssuers[2].issuerUrl: Invalid value: "login.partner.example": must be an absolute URL with a host, or the server does not start',
+      ],
+    },
+    'keys at a private address': {
+      value: trusting({ ...partner, jwksUrl: 'https://10.0.0.7/jwks' }),
+      findings:
+        'trustedIssuers[0].jwksUrl: Invalid value: "https://10.0.0.7/jwks": is at a private address, which needs `allowPrivateIPs: true`, or the server does not start',
+    },
   },
 })
 

@@ -9,7 +9,6 @@ const INSIDE =
 export const upstreamAddressAllowed = defineRule({
   id: 'upstream-address-allowed',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'A provider at a private address or inside the cluster has `allowPrivateIPs: true`.',
   why: 'The server connects to public addresses only. An issuer is discovered at start, so new pods do not start while old ones serve on; the endpoints of OAuth 2.0 fail at the login.',
@@ -39,39 +38,31 @@ export const upstreamAddressAllowed = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'a public provider', value: withOidc({}) },
-      {
-        title: 'a provider in the cluster, allowed',
-        value: withOidc({
-          issuerUrl: 'https://keycloak.auth.svc.cluster.local/realms/prod',
-          allowPrivateIPs: true,
-        }),
-      },
-      {
-        title: 'an authorization endpoint in the network of the users, whose browsers call it',
-        value: withOAuth2({ ...githubConfig, authorizationEndpoint: 'https://10.0.0.7/authorize' }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'a Service and an address',
-        value: withOidc({ issuerUrl: 'https://keycloak.auth.svc/realms/prod' }),
-        findings: [`upstreamProviders[0].oidcConfig.issuerUrl: ${INSIDE} new pods do not start`],
-      },
-      {
-        title: 'endpoints',
-        value: withOAuth2({
-          ...githubConfig,
-          tokenEndpoint: 'https://192.168.1.20/token',
-          userInfo: { endpointUrl: 'https://192.168.1.20/user' },
-        }),
-        findings: [
-          `upstreamProviders[0].oauth2Config.tokenEndpoint: ${INSIDE} logins fail`,
-          `upstreamProviders[0].oauth2Config.userInfo.endpointUrl: ${INSIDE} logins fail`,
-        ],
-      },
-    ],
+    'a public provider': { value: withOidc({}) },
+    'a provider in the cluster, allowed': {
+      value: withOidc({
+        issuerUrl: 'https://keycloak.auth.svc.cluster.local/realms/prod',
+        allowPrivateIPs: true,
+      }),
+    },
+    'an authorization endpoint in the network of the users, whose browsers call it': {
+      value: withOAuth2({ ...githubConfig, authorizationEndpoint: 'https://10.0.0.7/authorize' }),
+    },
+    'a Service and an address': {
+      value: withOidc({ issuerUrl: 'https://keycloak.auth.svc/realms/prod' }),
+      findings: `upstreamProviders[0].oidcConfig.issuerUrl: ${INSIDE} new pods do not start`,
+    },
+    endpoints: {
+      value: withOAuth2({
+        ...githubConfig,
+        tokenEndpoint: 'https://192.168.1.20/token',
+        userInfo: { endpointUrl: 'https://192.168.1.20/user' },
+      }),
+      findings: [
+        `upstreamProviders[0].oauth2Config.tokenEndpoint: ${INSIDE} logins fail`,
+        `upstreamProviders[0].oauth2Config.userInfo.endpointUrl: ${INSIDE} logins fail`,
+      ],
+    },
   },
 })
 

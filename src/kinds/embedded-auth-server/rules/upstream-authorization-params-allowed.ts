@@ -1,4 +1,4 @@
-import { defineRule, forbidden } from '../../../rule/index.ts'
+import { defineRule, forbidden, must } from '../../../rule/index.ts'
 import { githubConfig, withOAuth2, withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
@@ -17,16 +17,12 @@ const RESERVED = new Map([
 export const upstreamAuthorizationParamsAllowed = defineRule({
   id: 'upstream-authorization-params-allowed',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'error',
   summary: 'Extra authorization parameters leave alone those that the server sets itself.',
   why: 'A second value for one of them breaks the login or its protection against forgery; the server refuses it.',
   sources: [
-    {
-      section: '2.4.3',
-      must: 'additionalAuthorizationParams may not hold the eight names that the service sets itself.',
-    },
-    { section: '7', must: 'additionalAuthorizationParams contains a framework-managed name.' },
+    must('2.4.3', 'additionalAuthorizationParams may not hold the eight names that the service sets itself.'),
+    must('7', 'additionalAuthorizationParams contains a framework-managed name.'),
   ],
   *check({ upstreamProviders = [] }, { path }) {
     for (let i = 0; i < upstreamProviders.length; i++) {
@@ -50,48 +46,41 @@ export const upstreamAuthorizationParamsAllowed = defineRule({
             !(name in ${JSON.stringify([...RESERVED.keys()])}))))`,
   },
   examples: {
-    valid: [
-      {
-        title: 'parameters of the provider; names are case-sensitive',
-        value: withOidc({ additionalAuthorizationParams: { prompt: 'consent', Scope: 'all' } }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'parameters that come from other fields',
-        value: withOAuth2({
-          ...githubConfig,
-          additionalAuthorizationParams: {
-            client_id: 'other',
-            redirect_uri: 'https://mcp.example.com/callback',
-            scope: 'repo',
-          },
-        }),
-        findings: [
-          'upstreamProviders[0].oauth2Config.additionalAuthorizationParams[client_id]: Forbidden: may not be set here; the server takes it from `clientId`',
-          'upstreamProviders[0].oauth2Config.additionalAuthorizationParams[redirect_uri]: Forbidden: may not be set here; the server takes it from `redirectUri`',
-          'upstreamProviders[0].oauth2Config.additionalAuthorizationParams[scope]: Forbidden: may not be set here; the server takes it from `scopes`',
-        ],
-      },
-      {
-        title: 'parameters that the server makes up',
-        value: withOidc({
-          additionalAuthorizationParams: {
-            response_type: 'token',
-            state: 'fixed',
-            code_challenge: 'fixed',
-            code_challenge_method: 'plain',
-            nonce: 'fixed',
-          },
-        }),
-        findings: [
-          'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[response_type]: Forbidden: may not be set here; the server sets it',
-          'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[state]: Forbidden: may not be set here; the server sets it',
-          'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[code_challenge]: Forbidden: may not be set here; the server sets it',
-          'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[code_challenge_method]: Forbidden: may not be set here; the server sets it',
-          'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[nonce]: Forbidden: may not be set here; the server sets it',
-        ],
-      },
-    ],
+    'parameters of the provider; names are case-sensitive': {
+      value: withOidc({ additionalAuthorizationParams: { prompt: 'consent', Scope: 'all' } }),
+    },
+    'parameters that come from other fields': {
+      value: withOAuth2({
+        ...githubConfig,
+        additionalAuthorizationParams: {
+          client_id: 'other',
+          redirect_uri: 'https://mcp.example.com/callback',
+          scope: 'repo',
+        },
+      }),
+      findings: [
+        'upstreamProviders[0].oauth2Config.additionalAuthorizationParams[client_id]: Forbidden: may not be set here; the server takes it from `clientId`',
+        'upstreamProviders[0].oauth2Config.additionalAuthorizationParams[redirect_uri]: Forbidden: may not be set here; the server takes it from `redirectUri`',
+        'upstreamProviders[0].oauth2Config.additionalAuthorizationParams[scope]: Forbidden: may not be set here; the server takes it from `scopes`',
+      ],
+    },
+    'parameters that the server makes up': {
+      value: withOidc({
+        additionalAuthorizationParams: {
+          response_type: 'token',
+          state: 'fixed',
+          code_challenge: 'fixed',
+          code_challenge_method: 'plain',
+          nonce: 'fixed',
+        },
+      }),
+      findings: [
+        'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[response_type]: Forbidden: may not be set here; the server sets it',
+        'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[state]: Forbidden: may not be set here; the server sets it',
+        'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[code_challenge]: Forbidden: may not be set here; the server sets it',
+        'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[code_challenge_method]: Forbidden: may not be set here; the server sets it',
+        'upstreamProviders[0].oidcConfig.additionalAuthorizationParams[nonce]: Forbidden: may not be set here; the server sets it',
+      ],
+    },
   },
 })

@@ -11,7 +11,6 @@ const registered = { ...unregistered, dcrConfig: {}, scopes: ['openid', 'offline
 export const upstreamClientChangeMeant = defineRule({
   id: 'upstream-client-change-meant',
   on: EmbeddedAuthServer,
-  reads: [],
   when: 'change',
   severity: 'warning',
   summary:
@@ -44,38 +43,30 @@ export const upstreamClientChangeMeant = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the same scopes in another order',
-        value: withOidcConfig({ ...registered, scopes: ['offline_access', 'openid'] }),
-        old: withOidcConfig(registered),
-      },
-      {
-        title: 'the scopes by default, written',
-        value: withOidcConfig(registered),
-        old: withOidcConfig(without(registered, 'scopes')),
-      },
-      {
-        title: 'other scopes of a client that was registered in advance',
-        value: withOidcConfig({ ...okta.oidcConfig, scopes: ['openid'] }),
-        old: withOidcConfig({ ...okta.oidcConfig, scopes: ['openid', 'email'] }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'one more scope, and a redirect URI',
-        value: withOidcConfig({
-          ...registered,
-          scopes: ['openid', 'offline_access', 'email'],
-          redirectUri: 'https://auth.example.com/oauth/callback',
-        }),
-        old: withOidcConfig(registered),
-        findings: [
-          `upstreamProviders[0].oidcConfig.scopes: ${NEW_CLIENT}`,
-          `upstreamProviders[0].oidcConfig.redirectUri: ${NEW_CLIENT}`,
-        ],
-      },
-    ],
+    'the same scopes in another order': {
+      value: withOidcConfig({ ...registered, scopes: ['offline_access', 'openid'] }),
+      old: withOidcConfig(registered),
+    },
+    'the scopes by default, written': {
+      value: withOidcConfig(registered),
+      old: withOidcConfig(without(registered, 'scopes')),
+    },
+    'other scopes of a client that was registered in advance': {
+      value: withOidcConfig({ ...okta.oidcConfig, scopes: ['openid'] }),
+      old: withOidcConfig({ ...okta.oidcConfig, scopes: ['openid', 'email'] }),
+    },
+    'one more scope, and a redirect URI': {
+      value: withOidcConfig({
+        ...registered,
+        scopes: ['openid', 'offline_access', 'email'],
+        redirectUri: 'https://auth.example.com/oauth/callback',
+      }),
+      old: withOidcConfig(registered),
+      findings: [
+        `upstreamProviders[0].oidcConfig.scopes: ${NEW_CLIENT}`,
+        `upstreamProviders[0].oidcConfig.redirectUri: ${NEW_CLIENT}`,
+      ],
+    },
   },
 })
 

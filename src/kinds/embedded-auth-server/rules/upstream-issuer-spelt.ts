@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, says } from '../../../rule/index.ts'
 import { issuerDetail, meantIssuer } from '../../known-issuers.ts'
 import { server, withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -6,7 +6,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const upstreamIssuerSpelt = defineRule({
   id: 'upstream-issuer-spelt',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'The issuers of known identity providers are written with or without a slash as theirs are.',
   why: 'The issuer in the metadata and in the tokens is compared as a text: one that differs by a slash is another one, so no endpoint is discovered and no token is accepted.',
@@ -15,11 +14,8 @@ export const upstreamIssuerSpelt = defineRule({
       'the pod ends or logins fail: `issuer mismatch: expected https://….okta.com/, got https://….okta.com`',
     reportedBy: 'start-up',
     consequence: 'does not start',
-    threads: [],
   },
-  sources: [
-    { section: '2.4.3', says: 'issuerUrl is the issuer of the provider; its endpoints are discovered.' },
-  ],
+  sources: [says('2.4.3', 'issuerUrl is the issuer of the provider; its endpoints are discovered.')],
   *check({ upstreamProviders, trustedIssuers }, { path }) {
     const providers = upstreamProviders ?? []
     for (let i = 0; i < providers.length; i++) {
@@ -38,46 +34,33 @@ export const upstreamIssuerSpelt = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'Okta', value: withOidc({ issuerUrl: 'https://example.okta.com/oauth2/default' }) },
-      {
-        title: 'Auth0, whose issuer has one',
-        value: withOidc({ issuerUrl: 'https://example.eu.auth0.com/' }),
-      },
-      { title: 'a provider that is not known', value: withOidc({ issuerUrl: 'https://idp.example.com/' }) },
-    ],
-    invalid: [
-      {
-        title: 'Okta with a slash',
-        value: withOidc({ issuerUrl: 'https://example.okta.com/oauth2/default/' }),
-        findings: [
-          "upstreamProviders[0].oidcConfig.issuerUrl: Okta writes its issuer without a slash at the end, so every login fails; write 'https://example.okta.com/oauth2/default'",
+    Okta: { value: withOidc({ issuerUrl: 'https://example.okta.com/oauth2/default' }) },
+    'Auth0, whose issuer has one': { value: withOidc({ issuerUrl: 'https://example.eu.auth0.com/' }) },
+    'a provider that is not known': { value: withOidc({ issuerUrl: 'https://idp.example.com/' }) },
+    'Okta with a slash': {
+      value: withOidc({ issuerUrl: 'https://example.okta.com/oauth2/default/' }),
+      findings:
+        "upstreamProviders[0].oidcConfig.issuerUrl: Okta writes its issuer without a slash at the end, so every login fails; write 'https://example.okta.com/oauth2/default'",
+    },
+    'Okta for the military with a slash': {
+      value: withOidc({ issuerUrl: 'https://example.okta.mil/' }),
+      findings:
+        "upstreamProviders[0].oidcConfig.issuerUrl: Okta writes its issuer without a slash at the end, so every login fails; write 'https://example.okta.mil'",
+    },
+    'a trusted issuer of Auth0 without one': {
+      value: {
+        ...server,
+        trustedIssuers: [
+          {
+            name: 'auth0',
+            issuerUrl: 'https://example.auth0.com',
+            expectedAudience: 'https://mcp.example.com',
+            allowedActors: ['agent'],
+          },
         ],
       },
-      {
-        title: 'Okta for the military with a slash',
-        value: withOidc({ issuerUrl: 'https://example.okta.mil/' }),
-        findings: [
-          "upstreamProviders[0].oidcConfig.issuerUrl: Okta writes its issuer without a slash at the end, so every login fails; write 'https://example.okta.mil'",
-        ],
-      },
-      {
-        title: 'a trusted issuer of Auth0 without one',
-        value: {
-          ...server,
-          trustedIssuers: [
-            {
-              name: 'auth0',
-              issuerUrl: 'https://example.auth0.com',
-              expectedAudience: 'https://mcp.example.com',
-              allowedActors: ['agent'],
-            },
-          ],
-        },
-        findings: [
-          "trustedIssuers[0].issuerUrl: Auth0 writes its issuer with a slash at the end, so every token of it is refused; write 'https://example.auth0.com/'",
-        ],
-      },
-    ],
+      findings:
+        "trustedIssuers[0].issuerUrl: Auth0 writes its issuer with a slash at the end, so every token of it is refused; write 'https://example.auth0.com/'",
+    },
   },
 })

@@ -1,4 +1,4 @@
-import { defineRule, isAbsent, required } from '../../../rule/index.ts'
+import { defineRule, isAbsent, must, required } from '../../../rule/index.ts'
 import { githubConfig, withOAuth2, without } from '../examples.ts'
 import { mayStandIn } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -8,12 +8,11 @@ const unregistered = without(githubConfig, 'clientId', 'clientSecretRef')
 export const upstreamOauth2ClientIdConfigured = defineRule({
   id: 'upstream-oauth2-client-id-configured',
   on: EmbeddedAuthServer,
-  reads: [],
   constraint: 'required',
   severity: 'error',
   summary: 'An OAuth 2.0 provider has `clientId`, unless the client registers dynamically.',
   why: 'The provider refuses every login of a client that it does not know.',
-  sources: [{ section: '2.4.3', must: 'clientId is required.' }, 'decision 3'],
+  sources: [must('2.4.3', 'clientId is required.'), 'decision 3'],
   *check({ upstreamProviders = [] }, { path }) {
     for (let i = 0; i < upstreamProviders.length; i++) {
       const provider = upstreamProviders[i]
@@ -33,24 +32,17 @@ export const upstreamOauth2ClientIdConfigured = defineRule({
         config.?dcrConfig.orValue(null) != null)`,
   },
   examples: {
-    valid: [
-      { title: 'a registered client', value: withOAuth2(githubConfig) },
-      {
-        title: 'dynamic registration (newer releases)',
-        value: withOAuth2({
-          ...unregistered,
-          dcrConfig: { registrationEndpoint: 'https://idp.example.com/register' },
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'no client',
-        value: withOAuth2(unregistered),
-        findings: [
-          'upstreamProviders[0].oauth2Config.clientId: Required value: must be the client identifier registered with the provider',
-        ],
-      },
-    ],
+    'a registered client': { value: withOAuth2(githubConfig) },
+    'dynamic registration (newer releases)': {
+      value: withOAuth2({
+        ...unregistered,
+        dcrConfig: { registrationEndpoint: 'https://idp.example.com/register' },
+      }),
+    },
+    'no client': {
+      value: withOAuth2(unregistered),
+      findings:
+        'upstreamProviders[0].oauth2Config.clientId: Required value: must be the client identifier registered with the provider',
+    },
   },
 })

@@ -1,4 +1,4 @@
-import { defineRule, isAbsent, required } from '../../../rule/index.ts'
+import { defineRule, isAbsent, must, required } from '../../../rule/index.ts'
 import { githubConfig, withOAuth2, without } from '../examples.ts'
 import { mayStandIn } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -8,7 +8,6 @@ const anonymous = without(githubConfig, 'userInfo')
 export const upstreamOauth2UserInfoConfigured = defineRule({
   id: 'upstream-oauth2-user-info-configured',
   on: EmbeddedAuthServer,
-  reads: [],
   constraint: 'required',
   // Source: toolhive v0.63.0, pkg/authserver/upstream/oauth2.go, synthesizeIdentity.
   instead: 'takes a user for another one at each login, without name and email',
@@ -16,8 +15,8 @@ export const upstreamOauth2UserInfoConfigured = defineRule({
   summary: 'An OAuth 2.0 provider has `userInfo`, or an alternative of newer releases.',
   why: 'OAuth 2.0 alone does not say who logged in: the server asks the userinfo endpoint.',
   sources: [
-    { section: '2.4.3', must: 'userInfo is required to resolve the identity of OAuth 2.0 users.' },
-    { section: '7', must: 'oauth2Config without userInfo.' },
+    must('2.4.3', 'userInfo is required to resolve the identity of OAuth 2.0 users.'),
+    must('7', 'oauth2Config without userInfo.'),
     'decision 3',
   ],
   *check({ upstreamProviders = [] }, { path }) {
@@ -41,21 +40,14 @@ export const upstreamOauth2UserInfoConfigured = defineRule({
         config.?dcrConfig.orValue(null) != null)`,
   },
   examples: {
-    valid: [
-      { title: 'a userinfo endpoint', value: withOAuth2(githubConfig) },
-      {
-        title: 'the identity is in the token response (newer releases)',
-        value: withOAuth2({ ...anonymous, identityFromToken: { subjectPath: 'user.id' } }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'nothing that says who the user is',
-        value: withOAuth2(anonymous),
-        findings: [
-          'upstreamProviders[0].oauth2Config.userInfo: Required value: must be set to learn who the user is',
-        ],
-      },
-    ],
+    'a userinfo endpoint': { value: withOAuth2(githubConfig) },
+    'the identity is in the token response (newer releases)': {
+      value: withOAuth2({ ...anonymous, identityFromToken: { subjectPath: 'user.id' } }),
+    },
+    'nothing that says who the user is': {
+      value: withOAuth2(anonymous),
+      findings:
+        'upstreamProviders[0].oauth2Config.userInfo: Required value: must be set to learn who the user is',
+    },
   },
 })

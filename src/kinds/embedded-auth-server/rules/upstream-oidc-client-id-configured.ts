@@ -1,4 +1,4 @@
-import { defineRule, isAbsent, required } from '../../../rule/index.ts'
+import { defineRule, isAbsent, must, required } from '../../../rule/index.ts'
 import { okta, withOidcConfig, without } from '../examples.ts'
 import { mayStandIn } from '../effective.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
@@ -8,12 +8,11 @@ const unregistered = without(okta.oidcConfig ?? {}, 'clientId', 'clientSecretRef
 export const upstreamOidcClientIdConfigured = defineRule({
   id: 'upstream-oidc-client-id-configured',
   on: EmbeddedAuthServer,
-  reads: [],
   constraint: 'required',
   severity: 'error',
   summary: 'An OpenID Connect provider has `clientId`, unless the client registers dynamically.',
   why: 'The provider refuses every login of a client that it does not know.',
-  sources: [{ section: '2.4.3', must: 'clientId is required.' }, 'decision 3'],
+  sources: [must('2.4.3', 'clientId is required.'), 'decision 3'],
   *check({ upstreamProviders = [] }, { path }) {
     for (let i = 0; i < upstreamProviders.length; i++) {
       const provider = upstreamProviders[i]
@@ -33,21 +32,12 @@ export const upstreamOidcClientIdConfigured = defineRule({
         config.?dcrConfig.orValue(null) != null)`,
   },
   examples: {
-    valid: [
-      { title: 'a registered client', value: withOidcConfig(okta.oidcConfig ?? {}) },
-      {
-        title: 'dynamic registration (newer releases)',
-        value: withOidcConfig({ ...unregistered, dcrConfig: {} }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'no client',
-        value: withOidcConfig(unregistered),
-        findings: [
-          'upstreamProviders[0].oidcConfig.clientId: Required value: must be the client identifier registered with the provider',
-        ],
-      },
-    ],
+    'a registered client': { value: withOidcConfig(okta.oidcConfig ?? {}) },
+    'dynamic registration (newer releases)': { value: withOidcConfig({ ...unregistered, dcrConfig: {} }) },
+    'no client': {
+      value: withOidcConfig(unregistered),
+      findings:
+        'upstreamProviders[0].oidcConfig.clientId: Required value: must be the client identifier registered with the provider',
+    },
   },
 })

@@ -5,7 +5,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const upstreamOidcScopeOpenid = defineRule({
   id: 'upstream-oidc-scope-openid',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'The scopes of an OpenID Connect provider include `openid`.',
   why: 'Without it the provider gives no ID token, from which the server learns who the user is: it does not start.',
@@ -13,7 +12,6 @@ export const upstreamOidcScopeOpenid = defineRule({
     symptom: 'the pod ends at start with "openid scope is required for OIDC provider"',
     reportedBy: 'start-up',
     consequence: 'does not start',
-    threads: [],
   },
   sources: ['decision 3', 'decision 21'],
   *check({ upstreamProviders = [] }, { path }) {
@@ -28,18 +26,12 @@ export const upstreamOidcScopeOpenid = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'the scope and others', value: withOidc({ scopes: ['openid', 'offline_access'] }) },
-      { title: 'the scopes by default', value: withOidc({}) },
-    ],
-    invalid: [
-      {
-        title: 'the scopes of an API alone',
-        value: withOidc({ scopes: ['api://tools/read', 'offline_access'] }),
-        findings: [
-          "upstreamProviders[0].oidcConfig.scopes: add 'openid': without it the authorization server does not start",
-        ],
-      },
-    ],
+    'the scope and others': { value: withOidc({ scopes: ['openid', 'offline_access'] }) },
+    'the scopes by default': { value: withOidc({}) },
+    'the scopes of an API alone': {
+      value: withOidc({ scopes: ['api://tools/read', 'offline_access'] }),
+      findings:
+        "upstreamProviders[0].oidcConfig.scopes: add 'openid': without it the authorization server does not start",
+    },
   },
 })

@@ -8,7 +8,6 @@ const withoutProviders = without(server, 'upstreamProviders')
 export const upstreamProviderConfigured = defineRule({
   id: 'upstream-provider-configured',
   on: EmbeddedAuthServer,
-  reads: [],
   constraint: 'required',
   severity: 'error',
   summary: 'An authorization server has an upstream provider, unless it issues tokens without a login.',
@@ -29,28 +28,17 @@ export const upstreamProviderConfigured = defineRule({
       self.?inboundGrants.?spiffeClientAuth.orValue([]) != []`,
   },
   examples: {
-    valid: [
-      { title: 'a provider', value: server },
-      {
-        title: 'token exchange alone (newer releases)',
-        value: { ...withoutProviders, inboundGrants: { tokenExchange: {} } },
-      },
-    ],
-    invalid: [
-      {
-        title: 'no provider',
-        value: withoutProviders,
-        findings: [
-          'upstreamProviders: Required value: must name the identity providers at which users log in',
-        ],
-      },
-      {
-        title: 'a trusted issuer without a grant',
-        value: { ...withoutProviders, trustedIssuers: [{ issuerUrl: 'https://idp.example.com' }] },
-        findings: [
-          'upstreamProviders: Required value: must name the identity providers at which users log in',
-        ],
-      },
-    ],
+    'a provider': { value: server },
+    'token exchange alone (newer releases)': {
+      value: { ...withoutProviders, inboundGrants: { tokenExchange: {} } },
+    },
+    'no provider': {
+      value: withoutProviders,
+      findings: 'upstreamProviders: Required value: must name the identity providers at which users log in',
+    },
+    'a trusted issuer without a grant': {
+      value: { ...withoutProviders, trustedIssuers: [{ issuerUrl: 'https://idp.example.com' }] },
+      findings: 'upstreamProviders: Required value: must name the identity providers at which users log in',
+    },
   },
 })

@@ -1,15 +1,14 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, says } from '../../../rule/index.ts'
 import { github, okta, server } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
 export const upstreamProviderNameNotReserved = defineRule({
   id: 'upstream-provider-name-not-reserved',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'None of several upstream providers is named `default`.',
   why: 'With two or more providers the server keeps this name for itself and does not start.',
-  sources: [{ section: '2.4.3', says: 'A provider name is used for routing and session binding.' }],
+  sources: [says('2.4.3', 'A provider name is used for routing and session binding.')],
   *check({ upstreamProviders = [] }, { path }) {
     if (upstreamProviders.length < 2) return
     for (let i = 0; i < upstreamProviders.length; i++) {
@@ -22,21 +21,12 @@ export const upstreamProviderNameNotReserved = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the only provider',
-        value: { ...server, upstreamProviders: [{ ...okta, name: 'default' }] },
-      },
-      { title: 'several with names of their own', value: { ...server, upstreamProviders: [okta, github] } },
-    ],
-    invalid: [
-      {
-        title: 'one of several',
-        value: { ...server, upstreamProviders: [okta, { ...github, name: 'default' }] },
-        findings: [
-          "upstreamProviders[1].name: 'default' is reserved when there are several providers, so the server does not start; write another name",
-        ],
-      },
-    ],
+    'the only provider': { value: { ...server, upstreamProviders: [{ ...okta, name: 'default' }] } },
+    'several with names of their own': { value: { ...server, upstreamProviders: [okta, github] } },
+    'one of several': {
+      value: { ...server, upstreamProviders: [okta, { ...github, name: 'default' }] },
+      findings:
+        "upstreamProviders[1].name: 'default' is reserved when there are several providers, so the server does not start; write another name",
+    },
   },
 })

@@ -1,15 +1,14 @@
-import { defineRule, duplicate } from '../../../rule/index.ts'
+import { defineRule, duplicate, must } from '../../../rule/index.ts'
 import { github, okta, server } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
 export const upstreamProviderNameUnique = defineRule({
   id: 'upstream-provider-name-unique',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'error',
   summary: 'Every upstream provider has a name of its own.',
   why: 'Routes, sessions and stored tokens are kept by provider name; the tokens of two providers would mix.',
-  sources: [{ section: '2.4.3', must: 'A provider name is unique.' }],
+  sources: [must('2.4.3', 'A provider name is unique.')],
   *check({ upstreamProviders = [] }, { path }) {
     const seen = new Set<string>()
     for (let i = 0; i < upstreamProviders.length; i++) {
@@ -28,22 +27,14 @@ export const upstreamProviderNameUnique = defineRule({
         self.upstreamProviders.exists_one(other, other.?name.orValue('') == provider.name))`,
   },
   examples: {
-    valid: [
-      { title: 'two names', value: { ...server, upstreamProviders: [okta, github] } },
-      {
-        title: 'three names',
-        value: { ...server, upstreamProviders: [okta, github, { ...okta, name: 'partners' }] },
-      },
-    ],
-    invalid: [
-      {
-        title: 'one name for three providers',
-        value: { ...server, upstreamProviders: [okta, { ...github, name: 'okta' }, okta] },
-        findings: [
-          'upstreamProviders[1].name: Duplicate value: "okta"',
-          'upstreamProviders[2].name: Duplicate value: "okta"',
-        ],
-      },
-    ],
+    'two names': { value: { ...server, upstreamProviders: [okta, github] } },
+    'three names': { value: { ...server, upstreamProviders: [okta, github, { ...okta, name: 'partners' }] } },
+    'one name for three providers': {
+      value: { ...server, upstreamProviders: [okta, { ...github, name: 'okta' }, okta] },
+      findings: [
+        'upstreamProviders[1].name: Duplicate value: "okta"',
+        'upstreamProviders[2].name: Duplicate value: "okta"',
+      ],
+    },
   },
 })

@@ -6,7 +6,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const upstreamRedirectUriAccepted = defineRule({
   id: 'upstream-redirect-uri-accepted',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary:
     'A redirect URI has no fragment and uses https, or http on a loopback host or with `insecureAllowHTTP`.',
@@ -16,7 +15,6 @@ export const upstreamRedirectUriAccepted = defineRule({
       'the pod ends at start with "redirect_uri must be an absolute URI without a fragment" or "redirect_uri must use http (for loopback) or https scheme"',
     reportedBy: 'start-up',
     consequence: 'does not start',
-    threads: [],
   },
   sources: ['decision 3', 'decision 13'],
   *check(server, { path }) {
@@ -38,35 +36,26 @@ export const upstreamRedirectUriAccepted = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'https', value: withOidc({ redirectUri: 'https://auth.example.com/oauth/callback' }) },
-      { title: 'a loopback host', value: withOidc({ redirectUri: 'http://localhost:8080/oauth/callback' }) },
-      {
-        title: 'http that is allowed',
-        value: withOAuth2({
-          ...githubConfig,
-          insecureAllowHTTP: true,
-          redirectUri: 'http://auth.internal/oauth/callback',
-        }),
-      },
-      { title: 'an empty one, which is none', value: withOidc({ redirectUri: '' }) },
-    ],
-    invalid: [
-      {
-        title: 'a fragment',
-        value: withOidc({ redirectUri: 'https://auth.example.com/oauth/callback#done' }),
-        findings: [
-          'upstreamProviders[0].oidcConfig.redirectUri: Invalid value: "https://auth.example.com/oauth/callback#done": must have no fragment, or the server does not start',
-        ],
-      },
-      {
-        title: 'http and another scheme',
-        value: withOAuth2({ ...githubConfig, redirectUri: 'http://auth.example.com/oauth/callback' }),
-        findings: [
-          'upstreamProviders[0].oauth2Config.redirectUri: Invalid value: "http://auth.example.com/oauth/callback": must start with \'https://\' unless the host is loopback, or the server does not start',
-        ],
-      },
-    ],
+    https: { value: withOidc({ redirectUri: 'https://auth.example.com/oauth/callback' }) },
+    'a loopback host': { value: withOidc({ redirectUri: 'http://localhost:8080/oauth/callback' }) },
+    'http that is allowed': {
+      value: withOAuth2({
+        ...githubConfig,
+        insecureAllowHTTP: true,
+        redirectUri: 'http://auth.internal/oauth/callback',
+      }),
+    },
+    'an empty one, which is none': { value: withOidc({ redirectUri: '' }) },
+    'a fragment': {
+      value: withOidc({ redirectUri: 'https://auth.example.com/oauth/callback#done' }),
+      findings:
+        'upstreamProviders[0].oidcConfig.redirectUri: Invalid value: "https://auth.example.com/oauth/callback#done": must have no fragment, or the server does not start',
+    },
+    'http and another scheme': {
+      value: withOAuth2({ ...githubConfig, redirectUri: 'http://auth.example.com/oauth/callback' }),
+      findings:
+        'upstreamProviders[0].oauth2Config.redirectUri: Invalid value: "http://auth.example.com/oauth/callback": must start with \'https://\' unless the host is loopback, or the server does not start',
+    },
   },
 })
 

@@ -12,7 +12,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const upstreamRedirectUriHostAgreed = defineRule({
   id: 'upstream-redirect-uri-host-agreed',
   on: EmbeddedAuthServer,
-  reads: [],
   appliesTo: { from: '0.55' },
   severity: 'warning',
   summary:
@@ -42,37 +41,25 @@ export const upstreamRedirectUriHostAgreed = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the host of the issuer',
-        value: withOidc({ redirectUri: 'https://auth.example.com/oauth/callback' }),
+    'the host of the issuer': { value: withOidc({ redirectUri: 'https://auth.example.com/oauth/callback' }) },
+    'the host of the authorization endpoint, with another port': {
+      value: {
+        ...withOidc({ redirectUri: 'https://LOGIN.example.com:8443/oauth/callback' }),
+        authorizationEndpointBaseUrl: 'https://login.example.com',
       },
-      {
-        title: 'the host of the authorization endpoint, with another port',
-        value: {
-          ...withOidc({ redirectUri: 'https://LOGIN.example.com:8443/oauth/callback' }),
-          authorizationEndpointBaseUrl: 'https://login.example.com',
-        },
+    },
+    'the host of the resource': {
+      value: withOidc({ redirectUri: 'https://mcp.example.com/oauth/callback' }),
+      findings:
+        'upstreamProviders[0].oidcConfig.redirectUri: must have the host of `issuer`, "auth.example.com": from release 0.55 on the callback rejects every login otherwise',
+    },
+    'the host of the issuer, where the authorization endpoint has another one': {
+      value: {
+        ...withOidc({ redirectUri: `${server.issuer ?? ''}/oauth/callback` }),
+        authorizationEndpointBaseUrl: 'https://login.example.com',
       },
-    ],
-    invalid: [
-      {
-        title: 'the host of the resource',
-        value: withOidc({ redirectUri: 'https://mcp.example.com/oauth/callback' }),
-        findings: [
-          'upstreamProviders[0].oidcConfig.redirectUri: must have the host of `issuer`, "auth.example.com": from release 0.55 on the callback rejects every login otherwise',
-        ],
-      },
-      {
-        title: 'the host of the issuer, where the authorization endpoint has another one',
-        value: {
-          ...withOidc({ redirectUri: `${server.issuer ?? ''}/oauth/callback` }),
-          authorizationEndpointBaseUrl: 'https://login.example.com',
-        },
-        findings: [
-          'upstreamProviders[0].oidcConfig.redirectUri: must have the host of `authorizationEndpointBaseUrl`, "login.example.com": from release 0.55 on the callback rejects every login otherwise',
-        ],
-      },
-    ],
+      findings:
+        'upstreamProviders[0].oidcConfig.redirectUri: must have the host of `authorizationEndpointBaseUrl`, "login.example.com": from release 0.55 on the callback rejects every login otherwise',
+    },
   },
 })

@@ -6,7 +6,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const upstreamRedirectUriServed = defineRule({
   id: 'upstream-redirect-uri-served',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'A redirect URI has the path `/oauth/callback`, which the authorization server serves.',
   why: 'The server answers at the root of each host that leads to its pod, with and without a path in `resourceUrl`. At another path the request reaches the MCP server, which asks for a token. Only an Ingress that rewrites the path helps.',
@@ -30,36 +29,25 @@ export const upstreamRedirectUriServed = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the path of the callback',
-        value: withOidc({ redirectUri: 'https://auth.example.com/oauth/callback' }),
-      },
-      {
-        title: 'the path of the callback, and a query',
-        value: withOidc({ redirectUri: 'https://auth.example.com/oauth/callback?tenant=tools' }),
-      },
-      {
-        title: 'on a port of this machine',
-        value: withOAuth2({ ...githubConfig, redirectUri: 'http://localhost:8080/oauth/callback' }),
-      },
-      { title: 'none, so that it follows from `resourceUrl`', value: server },
-    ],
-    invalid: [
-      {
-        title: 'a path in front',
-        value: withOidc({ redirectUri: 'https://auth.example.com/mcp/oauth/callback' }),
-        findings: [
-          'upstreamProviders[0].oidcConfig.redirectUri: Invalid value: "https://auth.example.com/mcp/oauth/callback": unserved: logins fail; write and register "https://auth.example.com/oauth/callback" at "okta"',
-        ],
-      },
-      {
-        title: 'the path of another product',
-        value: withOAuth2({ ...githubConfig, redirectUri: 'https://auth.example.com/callback' }),
-        findings: [
-          'upstreamProviders[0].oauth2Config.redirectUri: Invalid value: "https://auth.example.com/callback": unserved: logins fail; write and register "https://auth.example.com/oauth/callback" at "github"',
-        ],
-      },
-    ],
+    'the path of the callback': {
+      value: withOidc({ redirectUri: 'https://auth.example.com/oauth/callback' }),
+    },
+    'the path of the callback, and a query': {
+      value: withOidc({ redirectUri: 'https://auth.example.com/oauth/callback?tenant=tools' }),
+    },
+    'on a port of this machine': {
+      value: withOAuth2({ ...githubConfig, redirectUri: 'http://localhost:8080/oauth/callback' }),
+    },
+    'none, so that it follows from `resourceUrl`': { value: server },
+    'a path in front': {
+      value: withOidc({ redirectUri: 'https://auth.example.com/mcp/oauth/callback' }),
+      findings:
+        'upstreamProviders[0].oidcConfig.redirectUri: Invalid value: "https://auth.example.com/mcp/oauth/callback": unserved: logins fail; write and register "https://auth.example.com/oauth/callback" at "okta"',
+    },
+    'the path of another product': {
+      value: withOAuth2({ ...githubConfig, redirectUri: 'https://auth.example.com/callback' }),
+      findings:
+        'upstreamProviders[0].oauth2Config.redirectUri: Invalid value: "https://auth.example.com/callback": unserved: logins fail; write and register "https://auth.example.com/oauth/callback" at "github"',
+    },
   },
 })

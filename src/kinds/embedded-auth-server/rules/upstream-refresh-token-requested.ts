@@ -17,7 +17,6 @@ const google: OAuth2Config = {
 export const upstreamRefreshTokenRequested = defineRule({
   id: 'upstream-refresh-token-requested',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary:
     'A provider is asked for a refresh token: OpenID Connect by scope `offline_access`, Google by `access_type: offline`.',
@@ -61,61 +60,43 @@ export const upstreamRefreshTokenRequested = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'the scope', value: withOidc({ scopes: ['openid', 'email', 'offline_access'] }) },
-      { title: 'the scopes by default', value: withOidc({}) },
-      { title: 'an empty list, which means the same', value: withOidc({ scopes: [] }) },
+    'the scope': { value: withOidc({ scopes: ['openid', 'email', 'offline_access'] }) },
+    'the scopes by default': { value: withOidc({}) },
+    'an empty list, which means the same': { value: withOidc({ scopes: [] }) },
+    Google: {
+      value: withOidc({
+        issuerUrl: 'https://accounts.google.com',
+        scopes: ['openid', 'email'],
+        additionalAuthorizationParams: { access_type: 'offline', prompt: 'consent' },
+      }),
+    },
+    'Google as an OAuth 2.0 provider': [
+      { value: withOAuth2({ ...google, additionalAuthorizationParams: { access_type: 'offline' } }) },
       {
-        title: 'Google',
-        value: withOidc({
-          issuerUrl: 'https://accounts.google.com',
-          scopes: ['openid', 'email'],
-          additionalAuthorizationParams: { access_type: 'offline', prompt: 'consent' },
-        }),
-      },
-      {
-        title: 'Google as an OAuth 2.0 provider',
-        value: withOAuth2({ ...google, additionalAuthorizationParams: { access_type: 'offline' } }),
-      },
-      {
-        title: 'a provider without OpenID Connect, which has no such scope',
-        value: withOAuth2(githubConfig),
-      },
-      {
-        title: 'a provider that gives it unasked',
-        value: withOidc({ issuerUrl: 'https://sso.example.com/realms/prod', scopes: ['openid', 'email'] }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'scopes without it',
-        value: withOidc({ scopes: ['openid', 'profile', 'email'] }),
-        findings: [
-          "upstreamProviders[0].oidcConfig.scopes: add 'offline_access': without a refresh token users log in again when the access token ends",
-        ],
-      },
-      {
-        title: 'Google with the scopes by default',
-        value: withOidc({ issuerUrl: 'https://accounts.google.com' }),
-        findings: [
-          "upstreamProviders[0].oidcConfig.additionalAuthorizationParams: add 'access_type: offline', and set `scopes` without offline_access, which Google refuses with invalid_scope",
-        ],
-      },
-      {
-        title: 'Google with scopes of its own',
-        value: withOidc({ issuerUrl: 'https://accounts.google.com', scopes: ['openid', 'email'] }),
-        findings: [
-          "upstreamProviders[0].oidcConfig.additionalAuthorizationParams: add 'access_type: offline': Google gives no refresh token without it, and users log in again every hour",
-        ],
-      },
-      {
-        title: 'Google as an OAuth 2.0 provider',
         value: withOAuth2(google),
-        findings: [
+        findings:
           "upstreamProviders[0].oauth2Config.additionalAuthorizationParams: add 'access_type: offline': Google gives no refresh token without it, and users log in again every hour",
-        ],
       },
     ],
+    'a provider without OpenID Connect, which has no such scope': { value: withOAuth2(githubConfig) },
+    'a provider that gives it unasked': {
+      value: withOidc({ issuerUrl: 'https://sso.example.com/realms/prod', scopes: ['openid', 'email'] }),
+    },
+    'scopes without it': {
+      value: withOidc({ scopes: ['openid', 'profile', 'email'] }),
+      findings:
+        "upstreamProviders[0].oidcConfig.scopes: add 'offline_access': without a refresh token users log in again when the access token ends",
+    },
+    'Google with the scopes by default': {
+      value: withOidc({ issuerUrl: 'https://accounts.google.com' }),
+      findings:
+        "upstreamProviders[0].oidcConfig.additionalAuthorizationParams: add 'access_type: offline', and set `scopes` without offline_access, which Google refuses with invalid_scope",
+    },
+    'Google with scopes of its own': {
+      value: withOidc({ issuerUrl: 'https://accounts.google.com', scopes: ['openid', 'email'] }),
+      findings:
+        "upstreamProviders[0].oidcConfig.additionalAuthorizationParams: add 'access_type: offline': Google gives no refresh token without it, and users log in again every hour",
+    },
   },
 })
 

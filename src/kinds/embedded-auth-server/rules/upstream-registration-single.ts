@@ -10,7 +10,6 @@ const registrationEndpoint = 'https://idp.example.com/register'
 export const upstreamRegistrationSingle = defineRule({
   id: 'upstream-registration-single',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary:
     '`dcrConfig` stands without `clientId` and `clientSecretRef` and names one endpoint, which OAuth 2.0 providers need.',
@@ -59,36 +58,24 @@ export const upstreamRegistrationSingle = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'discovery at the issuer', value: withOidcConfig({ ...unregistered, dcrConfig: {} }) },
-      {
-        title: 'an endpoint',
-        value: withOAuth2({ ...unregisteredOAuth2, dcrConfig: { registrationEndpoint } }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'a client as well',
-        value: withOidc({ dcrConfig: {} }),
-        findings: [
-          'upstreamProviders[0].oidcConfig.clientId: Forbidden: may not be set beside `dcrConfig`, or the API server refuses the resource; keep one of the two',
-          'upstreamProviders[0].oidcConfig.clientSecretRef: Forbidden: may not be set beside `dcrConfig`, which obtains the secret, or the API server refuses the resource; remove the reference',
-        ],
-      },
-      {
-        title: 'two endpoints',
-        value: withOidcConfig({ ...unregistered, dcrConfig: { discoveryUrl, registrationEndpoint } }),
-        findings: [
-          'upstreamProviders[0].oidcConfig.dcrConfig.registrationEndpoint: Forbidden: may not be set beside `discoveryUrl`, or the API server refuses the resource; keep one of the two',
-        ],
-      },
-      {
-        title: 'no endpoint',
-        value: withOAuth2({ ...unregisteredOAuth2, dcrConfig: { softwareId: 'vmcp' } }),
-        findings: [
-          'upstreamProviders[0].oauth2Config.dcrConfig.discoveryUrl: Required value: set this or `registrationEndpoint`: without one the API server refuses the resource',
-        ],
-      },
-    ],
+    'discovery at the issuer': { value: withOidcConfig({ ...unregistered, dcrConfig: {} }) },
+    'an endpoint': { value: withOAuth2({ ...unregisteredOAuth2, dcrConfig: { registrationEndpoint } }) },
+    'a client as well': {
+      value: withOidc({ dcrConfig: {} }),
+      findings: [
+        'upstreamProviders[0].oidcConfig.clientId: Forbidden: may not be set beside `dcrConfig`, or the API server refuses the resource; keep one of the two',
+        'upstreamProviders[0].oidcConfig.clientSecretRef: Forbidden: may not be set beside `dcrConfig`, which obtains the secret, or the API server refuses the resource; remove the reference',
+      ],
+    },
+    'two endpoints': {
+      value: withOidcConfig({ ...unregistered, dcrConfig: { discoveryUrl, registrationEndpoint } }),
+      findings:
+        'upstreamProviders[0].oidcConfig.dcrConfig.registrationEndpoint: Forbidden: may not be set beside `discoveryUrl`, or the API server refuses the resource; keep one of the two',
+    },
+    'no endpoint': {
+      value: withOAuth2({ ...unregisteredOAuth2, dcrConfig: { softwareId: 'vmcp' } }),
+      findings:
+        'upstreamProviders[0].oauth2Config.dcrConfig.discoveryUrl: Required value: set this or `registrationEndpoint`: without one the API server refuses the resource',
+    },
   },
 })

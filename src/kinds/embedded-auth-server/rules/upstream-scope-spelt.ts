@@ -8,7 +8,6 @@ const REFUSED = 'so providers refuse the login with invalid_scope, or ignore the
 export const upstreamScopeSpelt = defineRule({
   id: 'upstream-scope-spelt',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'The scopes of upstream providers are not empty, and those of OpenID Connect are spelt as there.',
   why: 'A provider answers a scope that it does not know with `invalid_scope`, and nobody can log in; or it leaves the scope out, and claims or the refresh token are missing.',
@@ -16,7 +15,6 @@ export const upstreamScopeSpelt = defineRule({
     symptom: 'the login ends at the provider with `invalid_scope`',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
   sources: ['decision 3', 'decision 21'],
   *check({ upstreamProviders = [] }, { path }) {
@@ -30,32 +28,21 @@ export const upstreamScopeSpelt = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'scopes of OpenID Connect',
-        value: withOidc({ scopes: ['openid', 'email', 'offline_access'] }),
-      },
-      {
-        title: 'scopes of an API, some of which are near',
-        value: withOAuth2({ ...githubConfig, scopes: ['repo', 'user:email', 'emails', 'mail', 'profiles'] }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'letters that are swapped, and a word without its underscore',
-        value: withOidc({ scopes: ['openid', 'proifle', 'offlineaccess'] }),
-        findings: [
-          'upstreamProviders[0].oidcConfig.scopes[1]: "proifle" is not a scope of OpenID Connect, so providers refuse the login with invalid_scope, or ignore the scope; did you mean \'profile\'',
-          'upstreamProviders[0].oidcConfig.scopes[2]: "offlineaccess" is not a scope of OpenID Connect, so providers refuse the login with invalid_scope, or ignore the scope; did you mean \'offline_access\'',
-        ],
-      },
-      {
-        title: 'an empty scope',
-        value: withOAuth2({ ...githubConfig, scopes: ['repo', ''] }),
-        findings: [
-          'upstreamProviders[0].oauth2Config.scopes[1]: an empty scope puts a second space into the list, which may be refused with invalid_scope; remove it',
-        ],
-      },
-    ],
+    'scopes of OpenID Connect': { value: withOidc({ scopes: ['openid', 'email', 'offline_access'] }) },
+    'scopes of an API, some of which are near': {
+      value: withOAuth2({ ...githubConfig, scopes: ['repo', 'user:email', 'emails', 'mail', 'profiles'] }),
+    },
+    'letters that are swapped, and a word without its underscore': {
+      value: withOidc({ scopes: ['openid', 'proifle', 'offlineaccess'] }),
+      findings: [
+        'upstreamProviders[0].oidcConfig.scopes[1]: "proifle" is not a scope of OpenID Connect, so providers refuse the login with invalid_scope, or ignore the scope; did you mean \'profile\'',
+        'upstreamProviders[0].oidcConfig.scopes[2]: "offlineaccess" is not a scope of OpenID Connect, so providers refuse the login with invalid_scope, or ignore the scope; did you mean \'offline_access\'',
+      ],
+    },
+    'an empty scope': {
+      value: withOAuth2({ ...githubConfig, scopes: ['repo', ''] }),
+      findings:
+        'upstreamProviders[0].oauth2Config.scopes[1]: an empty scope puts a second space into the list, which may be refused with invalid_scope; remove it',
+    },
   },
 })

@@ -6,7 +6,6 @@ import { EmbeddedAuthServer } from '../schema.ts'
 export const upstreamSubjectChangeMeant = defineRule({
   id: 'upstream-subject-change-meant',
   on: EmbeddedAuthServer,
-  reads: [],
   when: 'change',
   severity: 'warning',
   summary: 'A change of `subjectClaim` is meant: every user becomes another one.',
@@ -16,7 +15,6 @@ export const upstreamSubjectChangeMeant = defineRule({
     reportedBy: 'nobody',
     consequence: 'wrong identity',
     releases: 'from 0.31 on',
-    threads: [],
   },
   sources: ['decision 3', 'decision 21'],
   *check({ upstreamProviders = [] }, { path, old, memo }) {
@@ -34,17 +32,13 @@ export const upstreamSubjectChangeMeant = defineRule({
     }
   },
   examples: {
-    valid: [{ title: 'the default, written', value: withOidc({ subjectClaim: 'sub' }), old: withOidc({}) }],
-    invalid: [
-      {
-        title: 'another claim',
-        value: withOidc({ subjectClaim: 'oid' }),
-        old: withOidc({}),
-        findings: [
-          'upstreamProviders[0].oidcConfig.subjectClaim: changes from "sub", so every user becomes another one and loses stored tokens',
-        ],
-      },
-    ],
+    'the default, written': { value: withOidc({ subjectClaim: 'sub' }), old: withOidc({}) },
+    'another claim': {
+      value: withOidc({ subjectClaim: 'oid' }),
+      old: withOidc({}),
+      findings:
+        'upstreamProviders[0].oidcConfig.subjectClaim: changes from "sub", so every user becomes another one and loses stored tokens',
+    },
   },
 })
 

@@ -14,7 +14,6 @@ const issuerUrl = 'https://login.microsoftonline.com/72f988bf-86f1-41af-91ab-2d7
 export const upstreamSubjectClaimRequested = defineRule({
   id: 'upstream-subject-claim-requested',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'Where `subjectClaim` is `oid`, the scopes for Microsoft Entra include `profile`.',
   why: 'Entra puts `oid` into the ID token with the scope `profile` only, and without the claim every login fails.',
@@ -23,7 +22,6 @@ export const upstreamSubjectClaimRequested = defineRule({
     reportedBy: 'nobody',
     consequence: 'denies everyone',
     releases: 'from 0.31 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check({ upstreamProviders = [] }, { path }) {
@@ -42,20 +40,13 @@ export const upstreamSubjectClaimRequested = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the scope',
-        value: withOidc({ issuerUrl, subjectClaim: 'oid', scopes: ['openid', 'profile', 'offline_access'] }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'the scopes by default',
-        value: withOidc({ issuerUrl, subjectClaim: 'oid' }),
-        findings: [
-          "upstreamProviders[0].oidcConfig.scopes: add 'profile': Entra gives the claim oid with this scope only, and without the claim every login fails",
-        ],
-      },
-    ],
+    'the scope': {
+      value: withOidc({ issuerUrl, subjectClaim: 'oid', scopes: ['openid', 'profile', 'offline_access'] }),
+    },
+    'the scopes by default': {
+      value: withOidc({ issuerUrl, subjectClaim: 'oid' }),
+      findings:
+        "upstreamProviders[0].oidcConfig.scopes: add 'profile': Entra gives the claim oid with this scope only, and without the claim every login fails",
+    },
   },
 })

@@ -7,7 +7,6 @@ const publicClient = without(githubConfig, 'clientSecretRef')
 export const upstreamTokenAuthMethodFitsSecret = defineRule({
   id: 'upstream-token-auth-method-fits-secret',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: '`tokenEndpointAuthMethod` is `none` without a client secret, and another one with it.',
   why: 'The authorization server does not start: `none` sends no secret, and the others have none to send.',
@@ -41,36 +40,26 @@ export const upstreamTokenAuthMethodFitsSecret = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a client with a secret',
-        value: withOAuth2({ ...githubConfig, tokenEndpointAuthMethod: 'client_secret_basic' }),
-      },
-      { title: 'a public client', value: withOAuth2({ ...publicClient, tokenEndpointAuthMethod: 'none' }) },
-      {
-        title: 'a client that is registered dynamically',
-        value: withOAuth2({
-          ...without(publicClient, 'clientId'),
-          dcrConfig: { discoveryUrl: 'https://idp.example.com/.well-known/oauth-authorization-server' },
-          tokenEndpointAuthMethod: 'client_secret_post',
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'none, with a secret',
-        value: withOAuth2({ ...githubConfig, tokenEndpointAuthMethod: 'none' }),
-        findings: [
-          "upstreamProviders[0].oauth2Config.clientSecretRef: Forbidden: may not be set where `tokenEndpointAuthMethod` is 'none', or the authorization server does not start",
-        ],
-      },
-      {
-        title: 'a secret that is not there',
-        value: withOAuth2({ ...publicClient, tokenEndpointAuthMethod: 'client_secret_basic' }),
-        findings: [
-          "upstreamProviders[0].oauth2Config.clientSecretRef: Required value: must be set where `tokenEndpointAuthMethod` is 'client_secret_basic', or the authorization server does not start",
-        ],
-      },
-    ],
+    'a client with a secret': {
+      value: withOAuth2({ ...githubConfig, tokenEndpointAuthMethod: 'client_secret_basic' }),
+    },
+    'a public client': { value: withOAuth2({ ...publicClient, tokenEndpointAuthMethod: 'none' }) },
+    'a client that is registered dynamically': {
+      value: withOAuth2({
+        ...without(publicClient, 'clientId'),
+        dcrConfig: { discoveryUrl: 'https://idp.example.com/.well-known/oauth-authorization-server' },
+        tokenEndpointAuthMethod: 'client_secret_post',
+      }),
+    },
+    'none, with a secret': {
+      value: withOAuth2({ ...githubConfig, tokenEndpointAuthMethod: 'none' }),
+      findings:
+        "upstreamProviders[0].oauth2Config.clientSecretRef: Forbidden: may not be set where `tokenEndpointAuthMethod` is 'none', or the authorization server does not start",
+    },
+    'a secret that is not there': {
+      value: withOAuth2({ ...publicClient, tokenEndpointAuthMethod: 'client_secret_basic' }),
+      findings:
+        "upstreamProviders[0].oauth2Config.clientSecretRef: Required value: must be set where `tokenEndpointAuthMethod` is 'client_secret_basic', or the authorization server does not start",
+    },
   },
 })

@@ -19,7 +19,6 @@ const RESERVED = [
 export const upstreamTokenParamsAllowed = defineRule({
   id: 'upstream-token-params-allowed',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary:
     'Extra token parameters leave alone those that the server sets itself, and `resource` is an absolute URI without a fragment.',
@@ -58,32 +57,24 @@ export const upstreamTokenParamsAllowed = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'parameters of the provider',
-        value: withOidc({ additionalTokenParams: { resource: 'https://api.example.com', audience: 'api' } }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'parameters that come from other fields',
-        value: withOAuth2({
-          ...githubConfig,
-          additionalTokenParams: { scope: 'repo', client_secret: 'abc' },
-        }),
-        findings: [
-          'upstreamProviders[0].oauth2Config.additionalTokenParams[client_secret]: Forbidden: the server sets this parameter: remove it, or the operator refuses the configuration',
-          'upstreamProviders[0].oauth2Config.additionalTokenParams[scope]: Forbidden: the server sets this parameter: remove it, or the operator refuses the configuration',
-        ],
-      },
-      {
-        title: 'a resource by name',
-        value: withOidc({ additionalTokenParams: { resource: 'api' } }),
-        findings: [
-          'upstreamProviders[0].oidcConfig.additionalTokenParams[resource]: Invalid value: "api": must be an absolute URI without a fragment (RFC 8707), or the operator refuses the configuration',
-        ],
-      },
-    ],
+    'parameters of the provider': {
+      value: withOidc({ additionalTokenParams: { resource: 'https://api.example.com', audience: 'api' } }),
+    },
+    'parameters that come from other fields': {
+      value: withOAuth2({
+        ...githubConfig,
+        additionalTokenParams: { scope: 'repo', client_secret: 'abc' },
+      }),
+      findings: [
+        'upstreamProviders[0].oauth2Config.additionalTokenParams[client_secret]: Forbidden: the server sets this parameter: remove it, or the operator refuses the configuration',
+        'upstreamProviders[0].oauth2Config.additionalTokenParams[scope]: Forbidden: the server sets this parameter: remove it, or the operator refuses the configuration',
+      ],
+    },
+    'a resource by name': {
+      value: withOidc({ additionalTokenParams: { resource: 'api' } }),
+      findings:
+        'upstreamProviders[0].oidcConfig.additionalTokenParams[resource]: Invalid value: "api": must be an absolute URI without a fragment (RFC 8707), or the operator refuses the configuration',
+    },
   },
 })
 

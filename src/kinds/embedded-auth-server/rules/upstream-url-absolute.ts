@@ -1,4 +1,4 @@
-import { advice, defineRule, parseUrl } from '../../../rule/index.ts'
+import { advice, defineRule, must, parseUrl } from '../../../rule/index.ts'
 import { githubConfig, withOAuth2, withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 import { upstreamEndpoints, upstreamIdentifiers } from '../upstream-urls.ts'
@@ -6,14 +6,13 @@ import { upstreamEndpoints, upstreamIdentifiers } from '../upstream-urls.ts'
 export const upstreamUrlAbsolute = defineRule({
   id: 'upstream-url-absolute',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'The URLs of upstream providers are absolute and have a host.',
   why: 'Their patterns let `https://` pass; the server cannot call it or send a user there.',
   sources: [
-    { section: '2.4.3', must: 'Endpoints of upstream providers are URLs.' },
-    { section: '2.5', must: 'P-url' },
-    { section: '2.5', must: 'P-https' },
+    must('2.4.3', 'Endpoints of upstream providers are URLs.'),
+    must('2.5', 'P-url'),
+    must('2.5', 'P-https'),
     'decision 13',
   ],
   *check(server, { path }) {
@@ -26,43 +25,34 @@ export const upstreamUrlAbsolute = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'absolute URLs',
-        value: withOidc({ redirectUri: 'https://mcp.example.com/oauth/callback' }),
-      },
-      { title: 'an empty redirect URI counts as not given', value: withOidc({ redirectUri: '' }) },
-    ],
-    invalid: [
-      {
-        title: 'an OAuth 2.0 provider without hosts',
-        value: withOAuth2({
-          ...githubConfig,
-          authorizationEndpoint: 'https://',
-          tokenEndpoint: 'https:///token',
-          userInfo: { endpointUrl: 'https://idp example.com/user' },
-          redirectUri: '/oauth/callback',
-        }),
-        findings: [
-          'upstreamProviders[0].oauth2Config.authorizationEndpoint: must be an absolute URL with a host, or the server does not start',
-          'upstreamProviders[0].oauth2Config.tokenEndpoint: must be an absolute URL with a host, or the server does not start',
-          'upstreamProviders[0].oauth2Config.userInfo.endpointUrl: must be an absolute URL with a host, or the server does not start',
-          'upstreamProviders[0].oauth2Config.redirectUri: must be an absolute URL with a host, or the server does not start',
-        ],
-      },
-      {
-        title: 'an OpenID Connect provider without hosts',
-        value: withOidc({
-          issuerUrl: 'https://:8443',
-          redirectUri: 'mcp.example.com/oauth/callback',
-          userInfoOverride: { endpointUrl: 'http://[::1' },
-        }),
-        findings: [
-          'upstreamProviders[0].oidcConfig.userInfoOverride.endpointUrl: must be an absolute URL with a host, or the server does not start',
-          'upstreamProviders[0].oidcConfig.issuerUrl: must be an absolute URL with a host, or the server does not start',
-          'upstreamProviders[0].oidcConfig.redirectUri: must be an absolute URL with a host, or the server does not start',
-        ],
-      },
-    ],
+    'absolute URLs': { value: withOidc({ redirectUri: 'https://mcp.example.com/oauth/callback' }) },
+    'an empty redirect URI counts as not given': { value: withOidc({ redirectUri: '' }) },
+    'an OAuth 2.0 provider without hosts': {
+      value: withOAuth2({
+        ...githubConfig,
+        authorizationEndpoint: 'https://',
+        tokenEndpoint: 'https:///token',
+        userInfo: { endpointUrl: 'https://idp example.com/user' },
+        redirectUri: '/oauth/callback',
+      }),
+      findings: [
+        'upstreamProviders[0].oauth2Config.authorizationEndpoint: must be an absolute URL with a host, or the server does not start',
+        'upstreamProviders[0].oauth2Config.tokenEndpoint: must be an absolute URL with a host, or the server does not start',
+        'upstreamProviders[0].oauth2Config.userInfo.endpointUrl: must be an absolute URL with a host, or the server does not start',
+        'upstreamProviders[0].oauth2Config.redirectUri: must be an absolute URL with a host, or the server does not start',
+      ],
+    },
+    'an OpenID Connect provider without hosts': {
+      value: withOidc({
+        issuerUrl: 'https://:8443',
+        redirectUri: 'mcp.example.com/oauth/callback',
+        userInfoOverride: { endpointUrl: 'http://[::1' },
+      }),
+      findings: [
+        'upstreamProviders[0].oidcConfig.userInfoOverride.endpointUrl: must be an absolute URL with a host, or the server does not start',
+        'upstreamProviders[0].oidcConfig.issuerUrl: must be an absolute URL with a host, or the server does not start',
+        'upstreamProviders[0].oidcConfig.redirectUri: must be an absolute URL with a host, or the server does not start',
+      ],
+    },
   },
 })

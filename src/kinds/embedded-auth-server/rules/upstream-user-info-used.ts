@@ -7,7 +7,6 @@ const UNUSED = 'has no effect: the ID token identifies the user; see `subjectCla
 export const upstreamUserInfoUsed = defineRule({
   id: 'upstream-user-info-used',
   on: EmbeddedAuthServer,
-  reads: [],
   severity: 'warning',
   summary: 'An OpenID Connect provider has no `userInfoOverride`.',
   why: 'No release reads it: the ID token says who the user is. The log of the server mentions it once.',
@@ -16,7 +15,6 @@ export const upstreamUserInfoUsed = defineRule({
       'no effect; the log says that userinfo_override is configured for an OIDC provider but will not be used',
     reportedBy: 'nobody',
     consequence: 'degrades',
-    threads: [],
   },
   sources: ['decision 21'],
   *check({ upstreamProviders = [] }, { path }) {
@@ -27,13 +25,10 @@ export const upstreamUserInfoUsed = defineRule({
     }
   },
   examples: {
-    valid: [{ title: 'another claim', value: withOidc({ subjectClaim: 'uid' }) }],
-    invalid: [
-      {
-        title: 'an endpoint',
-        value: withOidc({ userInfoOverride: { endpointUrl: 'https://idp.example.com/user' } }),
-        findings: [`upstreamProviders[0].oidcConfig.userInfoOverride: ${UNUSED}`],
-      },
-    ],
+    'another claim': { value: withOidc({ subjectClaim: 'uid' }) },
+    'an endpoint': {
+      value: withOidc({ userInfoOverride: { endpointUrl: 'https://idp.example.com/user' } }),
+      findings: `upstreamProviders[0].oidcConfig.userInfoOverride: ${UNUSED}`,
+    },
   },
 })

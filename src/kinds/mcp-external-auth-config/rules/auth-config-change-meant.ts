@@ -1,4 +1,4 @@
-import { type Cluster, defineRule, type ObjectName, type Path } from '../../../rule/index.ts'
+import { type Cluster, defineRule, type ObjectName, type Path, says } from '../../../rule/index.ts'
 import {
   type AuthConfig,
   authServer,
@@ -28,10 +28,10 @@ export const authConfigChangeMeant = defineRule({
   summary: 'A change of the type, the issuer or the name of a provider is meant for everybody who uses it.',
   why: 'All of them change at once, and the configuration itself reads as valid whatever becomes of them.',
   sources: [
-    {
-      section: '1',
-      says: 'Shared resources are referenced by name: what is named exists, what is shared is still wanted.',
-    },
+    says(
+      '1',
+      'Shared resources are referenced by name: what is named exists, what is shared is still wanted.',
+    ),
     'decision 21',
   ],
   *check(config, { path, cluster, self, old }) {
@@ -57,64 +57,48 @@ export const authConfigChangeMeant = defineRule({
     yield* changesFor(consumers, type, others, ends, EFFECT)
   },
   examples: {
-    valid: [
-      {
-        title: 'nobody uses it',
-        value: injecting('X-Api-Key'),
-        old: { spec: { type: 'unauthenticated' } },
-        others: [gateway('tools')],
-      },
-      {
-        title: 'another header',
-        value: injecting('X-Api-Key'),
-        old: injecting('X-Key'),
-        others: [backend('jira', 'example')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'another type',
-        value: injecting('X-Api-Key'),
-        old: { spec: { type: 'unauthenticated' } },
-        others: [backend('jira', 'example'), gateway('tools')],
-        findings: [
-          `spec.type: changes from "unauthenticated" for MCPServer "jira" and VirtualMCPServer "tools"${EFFECT}`,
-        ],
-      },
-      {
-        title: 'another issuer, and a provider with another name',
-        value: {
-          spec: {
-            type: 'embeddedAuthServer',
-            embeddedAuthServer: { ...authServer('corporate'), issuer: 'https://login.example.com' },
-          },
+    'nobody uses it': {
+      value: injecting('X-Api-Key'),
+      old: { spec: { type: 'unauthenticated' } },
+      others: [gateway('tools')],
+    },
+    'another header': {
+      value: injecting('X-Api-Key'),
+      old: injecting('X-Key'),
+      others: [backend('jira', 'example')],
+    },
+    'another type': {
+      value: injecting('X-Api-Key'),
+      old: { spec: { type: 'unauthenticated' } },
+      others: [backend('jira', 'example'), gateway('tools')],
+      findings: `spec.type: changes from "unauthenticated" for MCPServer "jira" and VirtualMCPServer "tools"${EFFECT}`,
+    },
+    'another issuer, and a provider with another name': {
+      value: {
+        spec: {
+          type: 'embeddedAuthServer',
+          embeddedAuthServer: { ...authServer('corporate'), issuer: 'https://login.example.com' },
         },
-        old: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta') } },
-        others: [backend('jira', 'example', 'MCPRemoteProxy')],
-        findings: [
-          `spec.embeddedAuthServer.issuer: changes from "https://auth.example.com" for MCPRemoteProxy "jira"${EFFECT}`,
-          `spec.embeddedAuthServer.upstreamProviders: changes from "okta" for MCPRemoteProxy "jira"${EFFECT}`,
-        ],
       },
-      {
-        title: 'a subject provider that is no longer chosen',
-        value: exchanging({}),
-        old: exchanging({ subjectProviderName: 'okta' }),
-        others: [backend('jira', 'example')],
-        findings: [
-          `spec.tokenExchange.subjectProviderName: changes from "okta" to none for MCPServer "jira"${EFFECT}`,
-        ],
-      },
-      {
-        title: 'one that was not chosen before',
-        value: exchanging({ subjectProviderName: 'okta' }),
-        old: exchanging({}),
-        others: [backend('jira', 'example')],
-        findings: [
-          `spec.tokenExchange.subjectProviderName: changes from none to "okta" for MCPServer "jira"${EFFECT}`,
-        ],
-      },
-    ],
+      old: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta') } },
+      others: [backend('jira', 'example', 'MCPRemoteProxy')],
+      findings: [
+        `spec.embeddedAuthServer.issuer: changes from "https://auth.example.com" for MCPRemoteProxy "jira"${EFFECT}`,
+        `spec.embeddedAuthServer.upstreamProviders: changes from "okta" for MCPRemoteProxy "jira"${EFFECT}`,
+      ],
+    },
+    'a subject provider that is no longer chosen': {
+      value: exchanging({}),
+      old: exchanging({ subjectProviderName: 'okta' }),
+      others: [backend('jira', 'example')],
+      findings: `spec.tokenExchange.subjectProviderName: changes from "okta" to none for MCPServer "jira"${EFFECT}`,
+    },
+    'one that was not chosen before': {
+      value: exchanging({ subjectProviderName: 'okta' }),
+      old: exchanging({}),
+      others: [backend('jira', 'example')],
+      findings: `spec.tokenExchange.subjectProviderName: changes from none to "okta" for MCPServer "jira"${EFFECT}`,
+    },
   },
 })
 

@@ -1,4 +1,12 @@
-import { advice, defineRule, dependingAsError, MOST_HINTS, pathTo, relatedTo } from '../../../rule/index.ts'
+import {
+  advice,
+  defineRule,
+  dependingAsError,
+  MOST_HINTS,
+  must,
+  pathTo,
+  relatedTo,
+} from '../../../rule/index.ts'
 import {
   authServer,
   backend,
@@ -23,11 +31,8 @@ export const authConfigServed = defineRule({
   summary: 'Each VirtualMCPServer that reaches the configuration has the upstream provider that it names.',
   why: 'Calls with this configuration fail there, until the VirtualMCPServer is changed as well.',
   sources: [
-    {
-      section: '2.4.5',
-      must: 'subjectProviderName names an upstream provider whose stored token is the subject.',
-    },
-    { section: '2.4.6', must: 'providerName must equal a name in upstreamProviders of the embedded server.' },
+    must('2.4.5', 'subjectProviderName names an upstream provider whose stored token is the subject.'),
+    must('2.4.6', 'providerName must equal a name in upstreamProviders of the embedded server.'),
     'decision 9',
   ],
   *check(config, { cluster, self }) {
@@ -46,76 +51,66 @@ export const authConfigServed = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the provider is there',
-        value: { spec: { type: 'upstreamInject', upstreamInject: { providerName: 'okta' } } },
-        others: [backend('jira', 'example'), gateway('tools', { authServerConfig: authServer('okta') })],
-      },
-      {
-        title: 'beside type `discovered`, where nobody reads it',
-        value: { spec: { type: 'upstreamInject', upstreamInject: { providerName: 'okta' } } },
-        others: [
-          gateway('tools', {
-            outgoingAuth: {
-              source: 'inline',
-              backends: { jira: { type: 'discovered', externalAuthConfigRef: { name: 'example' } } },
-            },
-          }),
-        ],
-      },
-      {
-        title: 'a role for the token of a provider that is there',
-        value: {
-          spec: {
-            type: 'awsSts',
-            awsSts: {
-              region: 'eu-central-1',
-              fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools',
-              subjectProviderName: 'okta',
-            },
+    'the provider is there': {
+      value: { spec: { type: 'upstreamInject', upstreamInject: { providerName: 'okta' } } },
+      others: [backend('jira', 'example'), gateway('tools', { authServerConfig: authServer('okta') })],
+    },
+    'beside type `discovered`, where nobody reads it': {
+      value: { spec: { type: 'upstreamInject', upstreamInject: { providerName: 'okta' } } },
+      others: [
+        gateway('tools', {
+          outgoingAuth: {
+            source: 'inline',
+            backends: { jira: { type: 'discovered', externalAuthConfigRef: { name: 'example' } } },
+          },
+        }),
+      ],
+    },
+    'a role for the token of a provider that is there': {
+      value: {
+        spec: {
+          type: 'awsSts',
+          awsSts: {
+            region: 'eu-central-1',
+            fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools',
+            subjectProviderName: 'okta',
           },
         },
-        others: [
-          backend('jira', 'example', 'MCPRemoteProxy'),
-          gateway('a', { authServerConfig: authServer('okta') }),
-        ],
       },
-    ],
-    invalid: [
-      {
-        title: 'discovered by one, inline in another',
-        value: { spec: { type: 'upstreamInject', upstreamInject: { providerName: 'okta' } } },
-        others: [
-          backend('jira', 'example'),
-          gateway('a', { authServerConfig: authServer('corporate') }),
-          gateway('b', { outgoingAuth: inline({ jira: 'example' }) }),
-        ],
-        findings: [
-          'spec.upstreamInject.providerName: names provider "okta", and VirtualMCPServer "a" has no such upstream provider, so its calls with this configuration fail; there is "corporate"',
-          'spec.upstreamInject.providerName: names provider "okta", and VirtualMCPServer "b" has no authServerConfig, so its calls with this configuration fail; add one with the provider there',
-        ],
-      },
-      {
-        title: 'a role for the token of another provider',
-        value: {
-          spec: {
-            type: 'awsSts',
-            awsSts: {
-              region: 'eu-central-1',
-              fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools',
-              subjectProviderName: 'octa',
-            },
+      others: [
+        backend('jira', 'example', 'MCPRemoteProxy'),
+        gateway('a', { authServerConfig: authServer('okta') }),
+      ],
+    },
+    'discovered by one, inline in another': {
+      value: { spec: { type: 'upstreamInject', upstreamInject: { providerName: 'okta' } } },
+      others: [
+        backend('jira', 'example'),
+        gateway('a', { authServerConfig: authServer('corporate') }),
+        gateway('b', { outgoingAuth: inline({ jira: 'example' }) }),
+      ],
+      findings: [
+        'spec.upstreamInject.providerName: names provider "okta", and VirtualMCPServer "a" has no such upstream provider, so its calls with this configuration fail; there is "corporate"',
+        'spec.upstreamInject.providerName: names provider "okta", and VirtualMCPServer "b" has no authServerConfig, so its calls with this configuration fail; add one with the provider there',
+      ],
+    },
+    'a role for the token of another provider': {
+      value: {
+        spec: {
+          type: 'awsSts',
+          awsSts: {
+            region: 'eu-central-1',
+            fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools',
+            subjectProviderName: 'octa',
           },
         },
-        others: [
-          backend('jira', 'example', 'MCPRemoteProxy'),
-          gateway('a', { authServerConfig: authServer('okta') }),
-        ],
-        findings: [
-          'spec.awsSts.subjectProviderName: names provider "octa", and VirtualMCPServer "a" has no such upstream provider, so its calls with this configuration fail; did you mean "okta"',
-        ],
       },
-    ],
+      others: [
+        backend('jira', 'example', 'MCPRemoteProxy'),
+        gateway('a', { authServerConfig: authServer('okta') }),
+      ],
+      findings:
+        'spec.awsSts.subjectProviderName: names provider "octa", and VirtualMCPServer "a" has no such upstream provider, so its calls with this configuration fail; did you mean "okta"',
+    },
   },
 })

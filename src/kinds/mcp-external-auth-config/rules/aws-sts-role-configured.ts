@@ -1,19 +1,18 @@
-import { defineRule, isAbsent, required } from '../../../rule/index.ts'
-import { role, signing } from '../examples.ts'
+import { defineRule, isAbsent, must, required } from '../../../rule/index.ts'
+import { mappingTo, role, signing } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
 export const awsStsRoleConfigured = defineRule({
   id: 'aws-sts-role-configured',
   on: MCPExternalAuthConfig,
   needs: ['awsSts'],
-  reads: [],
   severity: 'error',
   summary:
     'At least one of `fallbackRoleArn` or `roleMappings` is configured; an empty list configures no role.',
   why: 'There is no role whose credentials could sign a request.',
   sources: [
-    { section: '2.4.1', must: 'At least one of fallbackRoleArn or roleMappings must be configured.' },
-    { section: '7', must: 'awsSts has neither fallbackRoleArn nor roleMappings.' },
+    must('2.4.1', 'At least one of fallbackRoleArn or roleMappings must be configured.'),
+    must('7', 'awsSts has neither fallbackRoleArn nor roleMappings.'),
     'decision 17',
   ],
   *check({ spec }, { path }) {
@@ -33,25 +32,17 @@ export const awsStsRoleConfigured = defineRule({
       !(self.spec.awsSts.?roleMappings.orValue(null) in [dyn(null), dyn([])])`,
   },
   examples: {
-    valid: [
-      { title: 'a fallback role', value: signing({ fallbackRoleArn: role('reader') }) },
-      { title: 'a mapping', value: signing({ roleMappings: [{ roleArn: role('admin'), claim: 'admins' }] }) },
-    ],
-    invalid: [
-      {
-        title: 'neither',
-        value: signing({}),
-        findings: [
-          'spec.awsSts: Required value: at least one of `fallbackRoleArn` or `roleMappings` must be configured',
-        ],
-      },
-      {
-        title: 'an empty list of mappings',
-        value: signing({ roleMappings: [] }),
-        findings: [
-          'spec.awsSts: Required value: at least one of `fallbackRoleArn` or `roleMappings` must be configured',
-        ],
-      },
-    ],
+    'a fallback role': { value: signing({ fallbackRoleArn: role('reader') }) },
+    'a mapping': { value: mappingTo({ admin: { claim: 'admins' } }) },
+    neither: {
+      value: signing({}),
+      findings:
+        'spec.awsSts: Required value: at least one of `fallbackRoleArn` or `roleMappings` must be configured',
+    },
+    'an empty list of mappings': {
+      value: mappingTo({}),
+      findings:
+        'spec.awsSts: Required value: at least one of `fallbackRoleArn` or `roleMappings` must be configured',
+    },
   },
 })

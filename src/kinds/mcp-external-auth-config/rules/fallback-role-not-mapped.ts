@@ -1,5 +1,5 @@
-import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
-import { role, signing } from '../examples.ts'
+import { advice, defineRule, isAbsent, says } from '../../../rule/index.ts'
+import { mappingTo, role } from '../examples.ts'
 import type { RoleMappings } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -7,7 +7,6 @@ export const fallbackRoleNotMapped = defineRule({
   id: 'fallback-role-not-mapped',
   on: MCPExternalAuthConfig,
   needs: ['awsSts'],
-  reads: [],
   severity: 'warning',
   summary: 'The fallback role is not one that a mapping gives to some callers only.',
   why: 'Callers whom no mapping matches get the fallback role, so everyone who may call gets the role that the mapping was to guard.',
@@ -15,9 +14,8 @@ export const fallbackRoleNotMapped = defineRule({
     symptom: 'callers outside of the group have its role; CloudTrail shows it for everyone',
     reportedBy: 'nobody',
     consequence: 'lets anyone in',
-    threads: [],
   },
-  sources: [{ section: '2.4.1', says: 'fallbackRoleArn is the role where no mapping matches.' }],
+  sources: [says('2.4.1', 'fallbackRoleArn is the role where no mapping matches.')],
   *check({ spec }, { path }) {
     const { type, awsSts } = spec ?? {}
     const { roleMappings, fallbackRoleArn } = awsSts ?? {}
@@ -30,57 +28,35 @@ export const fallbackRoleNotMapped = defineRule({
     )
   },
   examples: {
-    valid: [
-      {
-        title: 'a role of its own',
-        value: signing({
-          fallbackRoleArn: role('reader'),
-          roleMappings: [{ roleArn: role('admin'), claim: 'admins' }],
-        }),
-      },
-      {
-        title: 'no fallback',
-        value: signing({ roleMappings: [{ roleArn: role('admin'), claim: 'admins' }] }),
-      },
-      {
-        title: 'a role without rights, which keeps some from the roles of later mappings',
-        value: signing({
-          fallbackRoleArn: role('no-access'),
-          roleMappings: [
-            { roleArn: role('no-access'), claim: 'suspended', priority: 0 },
-            { roleArn: role('admin'), claim: 'admins', priority: 1 },
-          ],
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'the role of the administrators',
-        value: signing({
-          fallbackRoleArn: role('admin'),
-          roleMappings: [
-            { roleArn: role('reader'), claim: 'readers' },
-            { roleArn: role('admin'), claim: 'admins' },
-          ],
-        }),
-        findings: [
-          'spec.awsSts.fallbackRoleArn: is the role that a mapping guards, so callers whom no mapping matches get it too: name a role with fewer rights, or none',
-        ],
-      },
-      {
-        title: 'the role of a matcher that is tried first',
-        value: signing({
-          fallbackRoleArn: role('admin'),
-          roleMappings: [
-            { roleArn: role('admin'), matcher: 'claims.email.endsWith("@example.com")', priority: 1 },
-            { roleArn: role('developer'), claim: 'developers', priority: 2 },
-          ],
-        }),
-        findings: [
-          'spec.awsSts.fallbackRoleArn: is the role that a mapping guards, so callers whom no mapping matches get it too: name a role with fewer rights, or none',
-        ],
-      },
-    ],
+    'a role of its own': {
+      value: mappingTo({ admin: { claim: 'admins' } }, { fallbackRoleArn: role('reader') }),
+    },
+    'no fallback': { value: mappingTo({ admin: { claim: 'admins' } }) },
+    'a role without rights, which keeps some from the roles of later mappings': {
+      value: mappingTo(
+        { 'no-access': { claim: 'suspended', priority: 0 }, admin: { claim: 'admins', priority: 1 } },
+        { fallbackRoleArn: role('no-access') },
+      ),
+    },
+    'the role of the administrators': {
+      value: mappingTo(
+        { reader: { claim: 'readers' }, admin: { claim: 'admins' } },
+        { fallbackRoleArn: role('admin') },
+      ),
+      findings:
+        'spec.awsSts.fallbackRoleArn: is the role that a mapping guards, so callers whom no mapping matches get it too: name a role with fewer rights, or none',
+    },
+    'the role of a matcher that is tried first': {
+      value: mappingTo(
+        {
+          admin: { matcher: 'claims.email.endsWith("@example.com")', priority: 1 },
+          developer: { claim: 'developers', priority: 2 },
+        },
+        { fallbackRoleArn: role('admin') },
+      ),
+      findings:
+        'spec.awsSts.fallbackRoleArn: is the role that a mapping guards, so callers whom no mapping matches get it too: name a role with fewer rights, or none',
+    },
   },
 })
 

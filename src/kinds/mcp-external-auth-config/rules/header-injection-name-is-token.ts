@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, must, says } from '../../../rule/index.ts'
 import { exchanging, injecting } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -9,16 +9,12 @@ export const headerInjectionNameIsToken = defineRule({
   id: 'header-injection-name-is-token',
   on: MCPExternalAuthConfig,
   needs: ['headerInjection', 'tokenExchange'],
-  reads: [],
   severity: 'warning',
   summary: 'The name of a header that is set is one that HTTP allows, a token of RFC 9110.',
   why: 'Every request to the backend fails, because the header cannot be written.',
   sources: [
-    { section: '2.4.4', must: 'headerName is required and not empty: the header to inject.' },
-    {
-      section: '2.4.5',
-      says: 'externalTokenHeaderName is the header for the token; empty or unset: Authorization.',
-    },
+    must('2.4.4', 'headerName is required and not empty: the header to inject.'),
+    says('2.4.5', 'externalTokenHeaderName is the header for the token; empty or unset: Authorization.'),
     'decision 21',
   ],
   *check({ spec }, { path }) {
@@ -29,29 +25,18 @@ export const headerInjectionNameIsToken = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'an injected header', value: injecting('X-Api-Key') },
-      {
-        title: 'a header for the exchanged token',
-        value: exchanging({ externalTokenHeaderName: 'X-Backend-Token' }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'a name with a colon',
-        value: injecting('X-Api-Key:'),
-        findings: [
-          "spec.headerInjection.headerName: is not the name of an HTTP header, so requests with it fail; use letters, digits and '-', such as 'X-Api-Key'",
-        ],
-      },
-      {
-        title: 'a name with a space for the exchanged token',
-        value: exchanging({ externalTokenHeaderName: 'Backend Token' }),
-        findings: [
-          "spec.tokenExchange.externalTokenHeaderName: is not the name of an HTTP header, so requests with it fail; use letters, digits and '-', such as 'X-Api-Key'",
-        ],
-      },
-    ],
+    'an injected header': { value: injecting('X-Api-Key') },
+    'a header for the exchanged token': { value: exchanging({ externalTokenHeaderName: 'X-Backend-Token' }) },
+    'a name with a colon': {
+      value: injecting('X-Api-Key:'),
+      findings:
+        "spec.headerInjection.headerName: is not the name of an HTTP header, so requests with it fail; use letters, digits and '-', such as 'X-Api-Key'",
+    },
+    'a name with a space for the exchanged token': {
+      value: exchanging({ externalTokenHeaderName: 'Backend Token' }),
+      findings:
+        "spec.tokenExchange.externalTokenHeaderName: is not the name of an HTTP header, so requests with it fail; use letters, digits and '-', such as 'X-Api-Key'",
+    },
   },
 })
 

@@ -1,5 +1,5 @@
-import { defineRule, forbidden } from '../../../rule/index.ts'
-import { role } from '../examples.ts'
+import { defineRule, forbidden, must } from '../../../rule/index.ts'
+import { mappingTo } from '../examples.ts'
 import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -7,13 +7,12 @@ export const roleMappingClaimOrMatcher = defineRule({
   id: 'role-mapping-claim-or-matcher',
   on: MCPExternalAuthConfig,
   needs: ['awsSts'],
-  reads: [],
   severity: 'error',
   summary: 'A role mapping matches by claim or by matcher, not by both.',
   why: 'The two are mutually exclusive; the workload refuses to start with a mapping that sets both.',
   sources: [
-    { section: '2.4.1', must: 'claim and matcher of a role mapping are mutually exclusive.' },
-    { section: '7', must: 'A roleMappings item sets both claim and matcher.' },
+    must('2.4.1', 'claim and matcher of a role mapping are mutually exclusive.'),
+    must('7', 'A roleMappings item sets both claim and matcher.'),
   ],
   *check({ spec }, context) {
     for (const index of factsAbout(spec?.awsSts?.roleMappings, context).both) {
@@ -29,50 +28,19 @@ export const roleMappingClaimOrMatcher = defineRule({
         mapping.?claim.orValue(null) == null || mapping.?matcher.orValue(null) == null)`,
   },
   examples: {
-    valid: [
-      {
-        title: 'one mapping by claim, one by matcher',
-        value: {
-          spec: {
-            type: 'awsSts',
-            awsSts: {
-              region: 'eu-central-1',
-              roleMappings: [
-                { roleArn: role('admin'), claim: 'admins', priority: 0 },
-                { roleArn: role('reader'), matcher: 'claims.email.endsWith("@example.com")', priority: 1 },
-              ],
-            },
-          },
-        },
-      },
-      {
-        title: 'the claim alone',
-        value: {
-          spec: {
-            type: 'awsSts',
-            awsSts: { region: 'eu-central-1', roleMappings: [{ roleArn: role('admin'), claim: 'admins' }] },
-          },
-        },
-      },
-    ],
-    invalid: [
-      {
-        title: 'a mapping with both',
-        value: {
-          spec: {
-            type: 'awsSts',
-            awsSts: {
-              region: 'eu-central-1',
-              roleMappings: [
-                { roleArn: role('admin'), claim: 'admins', matcher: '"admins" in claims.groups' },
-              ],
-            },
-          },
-        },
-        findings: [
-          'spec.awsSts.roleMappings[0].matcher: Forbidden: may not be specified when `claim` is set; keep one of the two',
-        ],
-      },
-    ],
+    'one mapping by claim, one by matcher': {
+      value: mappingTo({
+        admin: { claim: 'admins', priority: 0 },
+        reader: { matcher: 'claims.email.endsWith("@example.com")', priority: 1 },
+      }),
+    },
+    'the claim alone': {
+      value: mappingTo({ admin: { claim: 'admins' } }),
+    },
+    'a mapping with both': {
+      value: mappingTo({ admin: { claim: 'admins', matcher: '"admins" in claims.groups' } }),
+      findings:
+        'spec.awsSts.roleMappings[0].matcher: Forbidden: may not be specified when `claim` is set; keep one of the two',
+    },
   },
 })

@@ -1,4 +1,4 @@
-import { advice, compareReleases, defineRule, isAbsent, shortQuote } from '../../../rule/index.ts'
+import { advice, compareReleases, defineRule, isAbsent, says, shortQuote } from '../../../rule/index.ts'
 import {
   authServer,
   backend,
@@ -8,7 +8,7 @@ import {
   REACHED_KINDS,
 } from '../../../relations/index.ts'
 import { misfitText, TEXT_CLAIMS } from '../claim-shapes.ts'
-import { role, signing } from '../examples.ts'
+import { mappingTo } from '../examples.ts'
 import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -28,10 +28,7 @@ export const roleMappingClaimShapeFits = defineRule({
     releases: '`claim` up to 0.48, `matcher` in all',
     threads: ['stacklok/toolhive#6305'],
   },
-  sources: [
-    { section: '2.4.1', says: 'roleClaim names the claim into which mappings with claim look.' },
-    'decision 15',
-  ],
+  sources: [says('2.4.1', 'roleClaim names the claim into which mappings with claim look.'), 'decision 15'],
   *check({ spec }, context) {
     const awsSts = spec?.awsSts
     if (awsSts === undefined) return
@@ -64,84 +61,55 @@ export const roleMappingClaimShapeFits = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'groups, which are a list',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('admin'), claim: 'admins' },
-            { roleArn: role('reader'), matcher: '"readers" in claims.groups' },
-          ],
-        }),
-      },
-      {
-        title: 'texts that are compared',
-        value: signing({
-          roleClaim: 'roles',
-          roleMappings: [
-            { roleArn: role('admin'), claim: 'admin' },
-            { roleArn: role('staff'), matcher: 'claims.email.endsWith("@example.com")' },
-            { roleArn: role('agent'), matcher: 'claims.azp in ["agent", "robot"]' },
-            { roleArn: role('reader'), matcher: 'claims.scope.matches("(^| )read( |$)")' },
-          ],
-        }),
-      },
-      {
-        title: 'a matcher that asks for the type first',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('admin'), matcher: 'type(claims.scope) == list && "admin" in claims.scope' },
-          ],
-        }),
-      },
-      {
-        title: 'scopes that the tokens have elsewhere, which is another finding',
-        value: signing({
-          roleClaim: 'scope',
-          roleMappings: [
-            { roleArn: role('admin'), claim: 'admin' },
-            { roleArn: role('reader'), matcher: '"read" in claims.scope' },
-          ],
-        }),
-        others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'scopes, as `claim` and in a matcher',
-        value: signing({
-          roleClaim: 'scope',
-          roleMappings: [
-            { roleArn: role('admin'), claim: 'admin' },
-            { roleArn: role('reader'), matcher: '"read" in claims.scope' },
-          ],
-        }),
-        findings: [
-          'spec.awsSts.roleClaim: "scope" is a string, not a list: up to release 0.48 no `claim` matches, later only one that is the whole string; use `matcher` with claims.scope',
-          'spec.awsSts.roleMappings[1].matcher: claims.scope is a string, not a list, so `in` and exists() fail at run time: the mapping is skipped; write == or matches()',
-        ],
-      },
-      {
-        title: 'the client, as `claim`',
-        value: signing({ roleClaim: 'azp', roleMappings: [{ roleArn: role('agent'), claim: 'agent' }] }),
-        findings: [
-          'spec.awsSts.roleClaim: "azp" is a string, not a list: up to release 0.48 no `claim` matches; use `matcher` with claims.azp',
-        ],
-      },
-      {
-        title: 'each character of an address, and groups as a text',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('admin'), matcher: 'claims["email"].exists(e, e == "ann@example.com")' },
-            { roleArn: role('reader'), matcher: 'has(claims.groups) && claims.groups.contains("readers")' },
-          ],
-        }),
-        findings: [
-          'spec.awsSts.roleMappings[0].matcher: claims.email is a string, not a list, so `in` and exists() fail at run time: the mapping is skipped; write == or matches()',
-          "spec.awsSts.roleMappings[1].matcher: claims.groups is a list, on which string functions fail at run time: the mapping is skipped; write '… in claims.groups'",
-        ],
-      },
-    ],
+    'groups, which are a list': {
+      value: mappingTo({ admin: { claim: 'admins' }, reader: { matcher: '"readers" in claims.groups' } }),
+    },
+    'texts that are compared': {
+      value: mappingTo(
+        {
+          admin: { claim: 'admin' },
+          staff: { matcher: 'claims.email.endsWith("@example.com")' },
+          agent: { matcher: 'claims.azp in ["agent", "robot"]' },
+          reader: { matcher: 'claims.scope.matches("(^| )read( |$)")' },
+        },
+        { roleClaim: 'roles' },
+      ),
+    },
+    'a matcher that asks for the type first': {
+      value: mappingTo({ admin: { matcher: 'type(claims.scope) == list && "admin" in claims.scope' } }),
+    },
+    'scopes that the tokens have elsewhere, which is another finding': {
+      value: mappingTo(
+        { admin: { claim: 'admin' }, reader: { matcher: '"read" in claims.scope' } },
+        { roleClaim: 'scope' },
+      ),
+      others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
+    },
+    'scopes, as `claim` and in a matcher': {
+      value: mappingTo(
+        { admin: { claim: 'admin' }, reader: { matcher: '"read" in claims.scope' } },
+        { roleClaim: 'scope' },
+      ),
+      findings: [
+        'spec.awsSts.roleClaim: "scope" is a string, not a list: up to release 0.48 no `claim` matches, later only one that is the whole string; use `matcher` with claims.scope',
+        'spec.awsSts.roleMappings[1].matcher: claims.scope is a string, not a list, so `in` and exists() fail at run time: the mapping is skipped; write == or matches()',
+      ],
+    },
+    'the client, as `claim`': {
+      value: mappingTo({ agent: { claim: 'agent' } }, { roleClaim: 'azp' }),
+      findings:
+        'spec.awsSts.roleClaim: "azp" is a string, not a list: up to release 0.48 no `claim` matches; use `matcher` with claims.azp',
+    },
+    'each character of an address, and groups as a text': {
+      value: mappingTo({
+        admin: { matcher: 'claims["email"].exists(e, e == "ann@example.com")' },
+        reader: { matcher: 'has(claims.groups) && claims.groups.contains("readers")' },
+      }),
+      findings: [
+        'spec.awsSts.roleMappings[0].matcher: claims.email is a string, not a list, so `in` and exists() fail at run time: the mapping is skipped; write == or matches()',
+        "spec.awsSts.roleMappings[1].matcher: claims.groups is a list, on which string functions fail at run time: the mapping is skipped; write '… in claims.groups'",
+      ],
+    },
   },
 })
 

@@ -1,5 +1,5 @@
-import { advice, defineRule, outage } from '../../../rule/index.ts'
-import { role, signing } from '../examples.ts'
+import { advice, defineRule, outage, says } from '../../../rule/index.ts'
+import { mappingTo } from '../examples.ts'
 import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -7,7 +7,6 @@ export const roleMappingHasCondition = defineRule({
   id: 'role-mapping-has-condition',
   on: MCPExternalAuthConfig,
   needs: ['awsSts'],
-  reads: [],
   severity: 'warning',
   summary: 'A role mapping has a claim or a matcher.',
   why: 'Without either there is nothing to match. The operator refuses the whole configuration, and what uses it does not start.',
@@ -15,12 +14,8 @@ export const roleMappingHasCondition = defineRule({
     symptom: 'Valid=False with "awsSts.roleMappings[0]: exactly one of claim or matcher must be set"',
     reportedBy: 'operator',
     consequence: 'does not start',
-    threads: [],
   },
-  sources: [
-    { section: '2.4.1', says: 'claim is matched against the claim named by roleClaim.' },
-    'decision 14',
-  ],
+  sources: [says('2.4.1', 'claim is matched against the claim named by roleClaim.'), 'decision 14'],
   *check({ spec }, context) {
     for (const index of factsAbout(spec?.awsSts?.roleMappings, context).neither)
       yield outage(
@@ -31,25 +26,13 @@ export const roleMappingHasCondition = defineRule({
       )
   },
   examples: {
-    valid: [
-      {
-        title: 'one mapping by claim, one by matcher',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('admin'), claim: 'admins' },
-            { roleArn: role('reader'), matcher: 'claims.email_verified == true' },
-          ],
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'a mapping with neither',
-        value: signing({ roleMappings: [{ roleArn: role('admin') }] }),
-        findings: [
-          'spec.awsSts.roleMappings[0]: the operator refuses the configuration with this mapping; set `claim` or `matcher`',
-        ],
-      },
-    ],
+    'one mapping by claim, one by matcher': {
+      value: mappingTo({ admin: { claim: 'admins' }, reader: { matcher: 'claims.email_verified == true' } }),
+    },
+    'a mapping with neither': {
+      value: mappingTo({ admin: {} }),
+      findings:
+        'spec.awsSts.roleMappings[0]: the operator refuses the configuration with this mapping; set `claim` or `matcher`',
+    },
   },
 })

@@ -1,6 +1,6 @@
-import { defineRule, invalid, tooLong } from '../../../rule/index.ts'
+import { defineRule, invalid, must, tooLong } from '../../../rule/index.ts'
 import { LONGEST_MATCHER } from '../matcher-verdicts.ts'
-import { role, signing } from '../examples.ts'
+import { mappingTo } from '../examples.ts'
 import { MATCHER_TYPES, factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -8,15 +8,11 @@ export const roleMappingMatcherCompiles = defineRule({
   id: 'role-mapping-matcher-compiles',
   on: MCPExternalAuthConfig,
   needs: ['awsSts'],
-  reads: [],
   severity: 'error',
   summary: 'A matcher is a CEL expression over `claims` that compiles and is a bool.',
   why: 'The workload refuses a matcher that does not compile, and one that is not a bool never matches.',
   sources: [
-    {
-      section: '2.4.1',
-      must: 'matcher is a CEL expression over the variable claims, a map of all JWT claims.',
-    },
+    must('2.4.1', 'matcher is a CEL expression over the variable claims, a map of all JWT claims.'),
     'decision 15',
   ],
   *check({ spec }, context) {
@@ -35,51 +31,28 @@ export const roleMappingMatcherCompiles = defineRule({
   },
   policy: { needsWebhook: 'CEL cannot parse and type-check CEL' },
   examples: {
-    valid: [
-      {
-        title: 'a test of one claim',
-        value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: '"admins" in claims.groups' }] }),
-      },
-      {
-        title: 'a claim that not every token has',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('agent'), matcher: 'has(claims.act) && claims.act.sub == "gateway"' },
-          ],
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'an expression that ends too early',
-        value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: '"admins" in' }] }),
-        findings: [
-          String.raw`spec.awsSts.roleMappings[0].matcher: Invalid value: "\"admins\" in": 1:12: the expression ends too early`,
-        ],
-      },
-      {
-        title: 'a variable that does not exist',
-        value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'groups.size() > 0' }] }),
-        findings: [
-          `spec.awsSts.roleMappings[0].matcher: Invalid value: "groups.size() > 0": 1:1: undeclared reference to 'groups' (the only variable is claims: write claims.groups, and text in quotes)`,
-        ],
-      },
-      {
-        title: 'a number',
-        value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'size(claims.groups)' }] }),
-        findings: [
-          'spec.awsSts.roleMappings[0].matcher: Invalid value: "size(claims.groups)": must be a bool, and this is of type int',
-        ],
-      },
-      {
-        title: 'a matcher that is too long',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('admin'), matcher: `claims.sub == "${'x'.repeat(LONGEST_MATCHER)}"` },
-          ],
-        }),
-        findings: ['spec.awsSts.roleMappings[0].matcher: Too long: may not be more than 10000 bytes'],
-      },
-    ],
+    'a test of one claim': {
+      value: mappingTo({ admin: { matcher: '"admins" in claims.groups' } }),
+    },
+    'a claim that not every token has': {
+      value: mappingTo({ agent: { matcher: 'has(claims.act) && claims.act.sub == "gateway"' } }),
+    },
+    'an expression that ends too early': {
+      value: mappingTo({ admin: { matcher: '"admins" in' } }),
+      findings: String.raw`spec.awsSts.roleMappings[0].matcher: Invalid value: "\"admins\" in": 1:12: the expression ends too early`,
+    },
+    'a variable that does not exist': {
+      value: mappingTo({ admin: { matcher: 'groups.size() > 0' } }),
+      findings: `spec.awsSts.roleMappings[0].matcher: Invalid value: "groups.size() > 0": 1:1: undeclared reference to 'groups' (the only variable is claims: write claims.groups, and text in quotes)`,
+    },
+    'a number': {
+      value: mappingTo({ admin: { matcher: 'size(claims.groups)' } }),
+      findings:
+        'spec.awsSts.roleMappings[0].matcher: Invalid value: "size(claims.groups)": must be a bool, and this is of type int',
+    },
+    'a matcher that is too long': {
+      value: mappingTo({ admin: { matcher: `claims.sub == "${'x'.repeat(LONGEST_MATCHER)}"` } }),
+      findings: 'spec.awsSts.roleMappings[0].matcher: Too long: may not be more than 10000 bytes',
+    },
   },
 })

@@ -1,5 +1,5 @@
-import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
-import { role, signing } from '../examples.ts'
+import { advice, defineRule, isAbsent, says } from '../../../rule/index.ts'
+import { mappingTo, role } from '../examples.ts'
 import { acceptsNoClaims } from '../proofs.ts'
 import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
@@ -8,7 +8,6 @@ export const roleMappingMatcherNeedsClaims = defineRule({
   id: 'role-mapping-matcher-needs-claims',
   on: MCPExternalAuthConfig,
   needs: ['awsSts'],
-  reads: [],
   severity: 'warning',
   summary: 'A matcher that demands the value of a claim is not true for a caller without any claim.',
   why: 'A test behind `!has(…) ||` is passed by every caller that does not have the claim: all of them get the role.',
@@ -17,12 +16,8 @@ export const roleMappingMatcherNeedsClaims = defineRule({
     reportedBy: 'nobody',
     consequence: 'lets anyone in',
     releases: 'all',
-    threads: [],
   },
-  sources: [
-    { section: '2.4.1', says: 'matcher is a CEL expression evaluated against the claims.' },
-    'decision 21',
-  ],
+  sources: [says('2.4.1', 'matcher is a CEL expression evaluated against the claims.'), 'decision 21'],
   *check({ spec }, context) {
     const awsSts = spec?.awsSts
     if (awsSts === undefined) return
@@ -41,77 +36,49 @@ export const roleMappingMatcherNeedsClaims = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a claim that must not be there, beside one that must',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('admin'), matcher: '!has(claims.act) && "admins" in claims.groups' },
-            {
-              roleArn: role('reader'),
-              matcher: 'has(claims.email) && claims.email.endsWith("@example.com")',
-            },
-          ],
-        }),
-      },
-      {
-        title: 'everyone but a few, said in so many words',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('editor'), matcher: '!has(claims.act)' },
-            { roleArn: role('reader'), matcher: '!(has(claims.groups) && "guests" in claims.groups)' },
-          ],
-        }),
-      },
-      {
-        title: 'everyone without a claim',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('editor'), matcher: 'has(claims.act) == false' },
-            { roleArn: role('reader'), matcher: '!has(claims.blocked) || claims.blocked == false' },
-          ],
-        }),
-      },
-      {
-        title: 'the role that everyone else gets anyway',
-        value: signing({
-          fallbackRoleArn: role('reader'),
-          roleMappings: [
-            { roleArn: role('reader'), matcher: '!has(claims.act) || claims.act.sub == "gateway"' },
-          ],
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'a test for those who have the claim',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('admin'), matcher: '!has(claims.act) || claims.act.sub == "gateway"' },
-            { roleArn: role('editor'), matcher: 'has(claims.tenant) ? claims.tenant == "core" : true' },
-          ],
-        }),
-        findings: [
-          'spec.awsSts.roleMappings[0].matcher: is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
-          'spec.awsSts.roleMappings[1].matcher: is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
-        ],
-      },
-      {
-        title: 'the same, compared with false',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('admin'), matcher: 'has(claims.act) == false || claims.act.sub == "gateway"' },
-            {
-              roleArn: role('editor'),
-              matcher: '("tenant" in claims) == false || claims.tenant == "core"',
-            },
-          ],
-        }),
-        findings: [
-          'spec.awsSts.roleMappings[0].matcher: is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
-          'spec.awsSts.roleMappings[1].matcher: is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
-        ],
-      },
-    ],
+    'a claim that must not be there, beside one that must': {
+      value: mappingTo({
+        admin: { matcher: '!has(claims.act) && "admins" in claims.groups' },
+        reader: { matcher: 'has(claims.email) && claims.email.endsWith("@example.com")' },
+      }),
+    },
+    'everyone but a few, said in so many words': {
+      value: mappingTo({
+        editor: { matcher: '!has(claims.act)' },
+        reader: { matcher: '!(has(claims.groups) && "guests" in claims.groups)' },
+      }),
+    },
+    'everyone without a claim': {
+      value: mappingTo({
+        editor: { matcher: 'has(claims.act) == false' },
+        reader: { matcher: '!has(claims.blocked) || claims.blocked == false' },
+      }),
+    },
+    'the role that everyone else gets anyway': {
+      value: mappingTo(
+        { reader: { matcher: '!has(claims.act) || claims.act.sub == "gateway"' } },
+        { fallbackRoleArn: role('reader') },
+      ),
+    },
+    'a test for those who have the claim': {
+      value: mappingTo({
+        admin: { matcher: '!has(claims.act) || claims.act.sub == "gateway"' },
+        editor: { matcher: 'has(claims.tenant) ? claims.tenant == "core" : true' },
+      }),
+      findings: [
+        'spec.awsSts.roleMappings[0].matcher: is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
+        'spec.awsSts.roleMappings[1].matcher: is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
+      ],
+    },
+    'the same, compared with false': {
+      value: mappingTo({
+        admin: { matcher: 'has(claims.act) == false || claims.act.sub == "gateway"' },
+        editor: { matcher: '("tenant" in claims) == false || claims.tenant == "core"' },
+      }),
+      findings: [
+        'spec.awsSts.roleMappings[0].matcher: is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
+        'spec.awsSts.roleMappings[1].matcher: is true for every caller without the claims that it reads, so they all get the role; add a test that fails for them, such as \'&& "admins" in claims.groups\'',
+      ],
+    },
   },
 })

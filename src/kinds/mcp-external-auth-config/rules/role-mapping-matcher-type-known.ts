@@ -1,5 +1,5 @@
-import { advice, defineRule } from '../../../rule/index.ts'
-import { role, signing } from '../examples.ts'
+import { advice, defineRule, must } from '../../../rule/index.ts'
+import { mappingTo } from '../examples.ts'
 import { factsAbout } from '../role-mappings.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -7,15 +7,11 @@ export const roleMappingMatcherTypeKnown = defineRule({
   id: 'role-mapping-matcher-type-known',
   on: MCPExternalAuthConfig,
   needs: ['awsSts'],
-  reads: [],
   severity: 'warning',
   summary: 'The type checker knows that a matcher is a bool.',
   why: 'A matcher that gives a value of another type never matches, and no log or status reports it.',
   sources: [
-    {
-      section: '2.4.1',
-      must: 'matcher is a CEL expression over the variable claims, a map of all JWT claims.',
-    },
+    must('2.4.1', 'matcher is a CEL expression over the variable claims, a map of all JWT claims.'),
     'decision 15',
   ],
   *check({ spec }, context) {
@@ -28,20 +24,13 @@ export const roleMappingMatcherTypeKnown = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a claim that is compared',
-        value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'claims.is_admin == true' }] }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'the bare claim',
-        value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'claims.is_admin' }] }),
-        findings: [
-          "spec.awsSts.roleMappings[0].matcher: must be a bool, and its type is known only at run time, where any other type never matches; write a comparison, such as '… == true'",
-        ],
-      },
-    ],
+    'a claim that is compared': {
+      value: mappingTo({ admin: { matcher: 'claims.is_admin == true' } }),
+    },
+    'the bare claim': {
+      value: mappingTo({ admin: { matcher: 'claims.is_admin' } }),
+      findings:
+        "spec.awsSts.roleMappings[0].matcher: must be a bool, and its type is known only at run time, where any other type never matches; write a comparison, such as '… == true'",
+    },
   },
 })

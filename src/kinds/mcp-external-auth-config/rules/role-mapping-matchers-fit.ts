@@ -17,7 +17,6 @@ export const roleMappingMatchersFit = defineRule({
   id: 'role-mapping-matchers-fit',
   on: MCPExternalAuthConfig,
   needs: ['awsSts'],
-  reads: [],
   severity: 'error',
   summary: 'One object holds at most 512 KiB of distinct matchers.',
   why: 'They could not all be compiled before the API server gives up waiting, so none of them is.',
@@ -35,26 +34,19 @@ export const roleMappingMatchersFit = defineRule({
   },
   policy: { needsWebhook: 'CEL cannot add up lengths, nor read so much text within its cost limit' },
   examples: {
-    valid: [
-      {
-        title: 'the same long matcher many times',
-        value: signing({
-          roleMappings: Array.from({ length: 60 }, () => ({
-            roleArn: role('reader'),
-            matcher: longMatcher(0),
-          })),
-        }),
-      },
-      { title: 'fifty-two long matchers', value: longMatchers(52) },
-    ],
-    invalid: [
-      {
-        title: 'sixty long matchers',
-        value: longMatchers(60),
-        findings: [
-          'spec.awsSts.roleMappings: Too long: may not hold more than 512 KiB of distinct matchers; test several values in one matcher',
-        ],
-      },
-    ],
+    'the same long matcher many times': {
+      value: signing({
+        roleMappings: Array.from({ length: 60 }, () => ({
+          roleArn: role('reader'),
+          matcher: longMatcher(0),
+        })),
+      }),
+    },
+    'fifty-two long matchers': { value: longMatchers(52) },
+    'sixty long matchers': {
+      value: longMatchers(60),
+      findings:
+        'spec.awsSts.roleMappings: Too long: may not hold more than 512 KiB of distinct matchers; test several values in one matcher',
+    },
   },
 })

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
-import { advice, type Context, defineRule, type Given, isAbsent } from '../../../rule/index.ts'
-import { role, signing } from '../examples.ts'
+import { advice, type Context, defineRule, type Given, isAbsent, says } from '../../../rule/index.ts'
+import { mappingTo } from '../examples.ts'
 import { MOST_MAPPINGS, type Taken, takenByEarlier } from '../proofs.ts'
 import type { Compiling } from '../matcher-verdicts.ts'
 import { MATCHER_TYPES, factsAbout, type RoleMapping, type RoleMappings } from '../role-mappings.ts'
@@ -10,12 +10,11 @@ export const roleMappingReachable = defineRule({
   id: 'role-mapping-reachable',
   on: MCPExternalAuthConfig,
   needs: ['awsSts'],
-  reads: [],
   severity: 'warning',
   summary: 'Every role mapping can be reached: none that is tried earlier matches the same callers.',
   why: 'The role is never assumed; callers get the role of the earlier mapping.',
   sources: [
-    { section: '2.4.1', says: 'Lower priority first; without one last; configuration order breaks ties.' },
+    says('2.4.1', 'Lower priority first; without one last; configuration order breaks ties.'),
     'decision 21',
   ],
   *check({ spec }, context) {
@@ -51,161 +50,96 @@ export const roleMappingReachable = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'different conditions, and a last one for everyone',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('reader'), matcher: 'true' },
-            { roleArn: role('admin'), claim: 'admins', priority: 0 },
-            { roleArn: role('editor'), claim: 'editors', priority: 0 },
-          ],
-        }),
-      },
-      {
-        title: 'one that fails at run time, of which another rule tells',
-        value: signing({
-          roleMappings: [
-            {
-              roleArn: role('admin'),
-              matcher: '"a" in claims.scope && claims.scope == "b" && claims.scope == "c"',
-            },
-          ],
-        }),
-      },
-      {
-        title: 'conditions that overlap, and leave somebody to each',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('admin'), matcher: '"ops" in claims.groups && claims.groups.size() > 1' },
-            { roleArn: role('agent'), matcher: '"ops" in claims.groups && has(claims.act)' },
-            { roleArn: role('editor'), claim: 'ops' },
-            { roleArn: role('reader'), matcher: 'claims.email.endsWith("@example.com")' },
-          ],
-        }),
-      },
-      {
-        title: 'two claims',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('admin'), claim: 'admins' },
-            { roleArn: role('reader'), claim: 'readers' },
-          ],
-        }),
-      },
-      {
-        title: 'a matcher that fails without its claim, and one for those who do not have it',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('admin'), matcher: '!(claims.env == "dev" && claims.env == "test")' },
-            { roleArn: role('reader'), matcher: '!has(claims.env)' },
-          ],
-        }),
-      },
-      {
-        title: 'two matchers that fail for a text, and one for this text',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('admin'), matcher: 'double(claims.score) * 100.0 >= 50.0' },
-            { roleArn: role('editor'), matcher: 'double(claims.score) * 100.0 < 50.0' },
-            { roleArn: role('reader'), matcher: 'claims.score == "n/a"' },
-          ],
-        }),
-      },
-      {
-        title: 'a claim between two values',
-        value: signing({
-          roleMappings: [{ roleArn: role('admin'), matcher: 'claims.level > 2.0 && claims.level < 3.0' }],
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'the same claim later in the list',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('admin'), claim: 'admins' },
-            { roleArn: role('reader'), claim: 'admins' },
-          ],
-        }),
-        findings: [
-          'spec.awsSts.roleMappings[1]: is never reached: roleMappings[0] is tried first and matches the same; remove one of the two',
-        ],
-      },
-      {
-        title: 'the same matcher with a higher priority value',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('admin'), matcher: '"admins" in claims.groups', priority: 10 },
-            { roleArn: role('reader'), matcher: '"admins" in claims.groups', priority: 1 },
-          ],
-        }),
-        findings: [
-          'spec.awsSts.roleMappings[0]: is never reached: roleMappings[1] is tried first and matches the same; remove one of the two',
-        ],
-      },
-      {
-        title: 'a mapping after one for everyone',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('admin'), claim: 'admins' },
-            { roleArn: role('reader'), matcher: 'true', priority: 0 },
-          ],
-        }),
-        findings: [
-          'spec.awsSts.roleMappings[0]: is never reached: roleMappings[1] is tried first and always matches; give this one the lower `priority`',
-        ],
-      },
-      {
-        title: 'a narrower matcher after a wider one',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('reader'), claim: 'admins' },
-            { roleArn: role('admin'), matcher: '"admins" in claims.groups && claims.groups.size() > 1' },
-          ],
-        }),
-        findings: [
-          'spec.awsSts.roleMappings[1]: is never reached: roleMappings[0] is tried first and takes all its callers; give this one the lower `priority`',
-        ],
-      },
-      {
-        title: 'two mappings that together leave nobody',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('agent'), matcher: '"ops" in claims.groups && has(claims.act)' },
-            { roleArn: role('admin'), matcher: '"ops" in claims.groups && !has(claims.act)' },
-            { roleArn: role('reader'), matcher: '"ops" in claims.groups && claims.email_verified == true' },
-          ],
-        }),
-        findings: [
-          'spec.awsSts.roleMappings[2]: is never reached: roleMappings[0], roleMappings[1] are tried first and together take all its callers; give this one the lowest `priority`',
-        ],
-      },
-      {
-        title: 'the same condition in other words',
-        value: signing({
-          roleMappings: [
-            { roleArn: role('admin'), matcher: 'claims.azp in ["gateway", "agent"]' },
-            { roleArn: role('reader'), matcher: 'claims.azp == "agent" || claims.azp == "gateway"' },
-          ],
-        }),
-        findings: [
-          'spec.awsSts.roleMappings[1]: is never reached: roleMappings[0] is tried first and matches the same; remove one of the two',
-        ],
-      },
-      {
-        title: 'two values of one claim at once',
-        value: signing({
-          roleMappings: [{ roleArn: role('admin'), matcher: 'claims.level > 3.0 && claims.level < 2.0' }],
-        }),
-        findings: ['spec.awsSts.roleMappings[0].matcher: is never true, so the role is never assumed'],
-      },
-      {
-        title: 'a mapping for no one',
-        value: signing({ roleMappings: [{ roleArn: role('admin'), matcher: 'false' }] }),
-        findings: ['spec.awsSts.roleMappings[0].matcher: is never true, so the role is never assumed'],
-      },
-    ],
+    'different conditions, and a last one for everyone': {
+      value: mappingTo({
+        reader: { matcher: 'true' },
+        admin: { claim: 'admins', priority: 0 },
+        editor: { claim: 'editors', priority: 0 },
+      }),
+    },
+    'one that fails at run time, of which another rule tells': {
+      value: mappingTo({
+        admin: { matcher: '"a" in claims.scope && claims.scope == "b" && claims.scope == "c"' },
+      }),
+    },
+    'conditions that overlap, and leave somebody to each': {
+      value: mappingTo({
+        admin: { matcher: '"ops" in claims.groups && claims.groups.size() > 1' },
+        agent: { matcher: '"ops" in claims.groups && has(claims.act)' },
+        editor: { claim: 'ops' },
+        reader: { matcher: 'claims.email.endsWith("@example.com")' },
+      }),
+    },
+    'two claims': {
+      value: mappingTo({ admin: { claim: 'admins' }, reader: { claim: 'readers' } }),
+    },
+    'a matcher that fails without its claim, and one for those who do not have it': {
+      value: mappingTo({
+        admin: { matcher: '!(claims.env == "dev" && claims.env == "test")' },
+        reader: { matcher: '!has(claims.env)' },
+      }),
+    },
+    'two matchers that fail for a text, and one for this text': {
+      value: mappingTo({
+        admin: { matcher: 'double(claims.score) * 100.0 >= 50.0' },
+        editor: { matcher: 'double(claims.score) * 100.0 < 50.0' },
+        reader: { matcher: 'claims.score == "n/a"' },
+      }),
+    },
+    'a claim between two values': {
+      value: mappingTo({ admin: { matcher: 'claims.level > 2.0 && claims.level < 3.0' } }),
+    },
+    'the same claim later in the list': {
+      value: mappingTo({ admin: { claim: 'admins' }, reader: { claim: 'admins' } }),
+      findings:
+        'spec.awsSts.roleMappings[1]: is never reached: roleMappings[0] is tried first and matches the same; remove one of the two',
+    },
+    'the same matcher with a higher priority value': {
+      value: mappingTo({
+        admin: { matcher: '"admins" in claims.groups', priority: 10 },
+        reader: { matcher: '"admins" in claims.groups', priority: 1 },
+      }),
+      findings:
+        'spec.awsSts.roleMappings[0]: is never reached: roleMappings[1] is tried first and matches the same; remove one of the two',
+    },
+    'a mapping after one for everyone': {
+      value: mappingTo({ admin: { claim: 'admins' }, reader: { matcher: 'true', priority: 0 } }),
+      findings:
+        'spec.awsSts.roleMappings[0]: is never reached: roleMappings[1] is tried first and always matches; give this one the lower `priority`',
+    },
+    'a narrower matcher after a wider one': {
+      value: mappingTo({
+        reader: { claim: 'admins' },
+        admin: { matcher: '"admins" in claims.groups && claims.groups.size() > 1' },
+      }),
+      findings:
+        'spec.awsSts.roleMappings[1]: is never reached: roleMappings[0] is tried first and takes all its callers; give this one the lower `priority`',
+    },
+    'two mappings that together leave nobody': {
+      value: mappingTo({
+        agent: { matcher: '"ops" in claims.groups && has(claims.act)' },
+        admin: { matcher: '"ops" in claims.groups && !has(claims.act)' },
+        reader: { matcher: '"ops" in claims.groups && claims.email_verified == true' },
+      }),
+      findings:
+        'spec.awsSts.roleMappings[2]: is never reached: roleMappings[0], roleMappings[1] are tried first and together take all its callers; give this one the lowest `priority`',
+    },
+    'the same condition in other words': {
+      value: mappingTo({
+        admin: { matcher: 'claims.azp in ["gateway", "agent"]' },
+        reader: { matcher: 'claims.azp == "agent" || claims.azp == "gateway"' },
+      }),
+      findings:
+        'spec.awsSts.roleMappings[1]: is never reached: roleMappings[0] is tried first and matches the same; remove one of the two',
+    },
+    'two values of one claim at once': {
+      value: mappingTo({ admin: { matcher: 'claims.level > 3.0 && claims.level < 2.0' } }),
+      findings: 'spec.awsSts.roleMappings[0].matcher: is never true, so the role is never assumed',
+    },
+    'a mapping for no one': {
+      value: mappingTo({ admin: { matcher: 'false' } }),
+      findings: 'spec.awsSts.roleMappings[0].matcher: is never true, so the role is never assumed',
+    },
   },
 })
 

@@ -1,4 +1,4 @@
-import { advice, defineRule, relatedTo } from '../../../rule/index.ts'
+import { advice, defineRule, relatedTo, says } from '../../../rule/index.ts'
 import {
   authServer,
   backend,
@@ -27,10 +27,10 @@ export const subjectProviderAgreed = defineRule({
     threads: ['stacklok/toolhive#5697'],
   },
   sources: [
-    {
-      section: '2.4.5',
-      says: 'An empty subjectProviderName is filled in with the first provider of the VirtualMCPServer.',
-    },
+    says(
+      '2.4.5',
+      'An empty subjectProviderName is filled in with the first provider of the VirtualMCPServer.',
+    ),
     'decision 25',
   ],
   *check(config, { path, cluster, self }) {
@@ -42,49 +42,39 @@ export const subjectProviderAgreed = defineRule({
     yield relatedTo(warning, choiceEnds(choices), () => [undecidedCause(self.name)])
   },
   examples: {
-    valid: [
-      {
-        title: 'they agree',
-        value: exchanging({}),
-        others: [backend('jira', 'example'), gateway('a', { authServerConfig: authServer('okta') })],
-      },
-      {
-        title: 'it is chosen',
-        value: exchanging({ subjectProviderName: 'okta' }),
-        others: [
-          backend('jira', 'example'),
-          gateway('a', { authServerConfig: authServer('okta') }),
-          gateway('b', { authServerConfig: authServer('github', 'okta') }),
-        ],
-      },
-    ],
-    invalid: [
-      {
-        title: 'they differ',
-        value: exchanging({}),
-        others: [
-          backend('jira', 'example'),
-          gateway('a', { authServerConfig: authServer('okta') }),
-          gateway('b', { authServerConfig: authServer('github') }),
-        ],
-        findings: [
-          'spec.tokenExchange.subjectProviderName: set it: no default is written, as it would be "okta" in VirtualMCPServer "a"; "github" in "b"',
-        ],
-      },
-      {
-        title: 'many differ',
-        value: exchanging({}),
-        others: [
-          backend('jira', 'example'),
-          ...['a', 'b', 'c', 'd'].map((name) => gateway(name, { authServerConfig: authServer('okta') })),
-          gateway('e', { authServerConfig: authServer('github') }),
-          gateway('f', { authServerConfig: authServer('corporate') }),
-          gateway('g', { authServerConfig: authServer('google') }),
-        ],
-        findings: [
-          'spec.tokenExchange.subjectProviderName: set it: no default is written, as it would be "okta" in VirtualMCPServer "a", "b" and 2 more; "github" in "e"; "corporate" in "f"; 1 more elsewhere',
-        ],
-      },
-    ],
+    'they agree': {
+      value: exchanging({}),
+      others: [backend('jira', 'example'), gateway('a', { authServerConfig: authServer('okta') })],
+    },
+    'it is chosen': {
+      value: exchanging({ subjectProviderName: 'okta' }),
+      others: [
+        backend('jira', 'example'),
+        gateway('a', { authServerConfig: authServer('okta') }),
+        gateway('b', { authServerConfig: authServer('github', 'okta') }),
+      ],
+    },
+    'they differ': {
+      value: exchanging({}),
+      others: [
+        backend('jira', 'example'),
+        gateway('a', { authServerConfig: authServer('okta') }),
+        gateway('b', { authServerConfig: authServer('github') }),
+      ],
+      findings:
+        'spec.tokenExchange.subjectProviderName: set it: no default is written, as it would be "okta" in VirtualMCPServer "a"; "github" in "b"',
+    },
+    'many differ': {
+      value: exchanging({}),
+      others: [
+        backend('jira', 'example'),
+        ...['a', 'b', 'c', 'd'].map((name) => gateway(name, { authServerConfig: authServer('okta') })),
+        gateway('e', { authServerConfig: authServer('github') }),
+        gateway('f', { authServerConfig: authServer('corporate') }),
+        gateway('g', { authServerConfig: authServer('google') }),
+      ],
+      findings:
+        'spec.tokenExchange.subjectProviderName: set it: no default is written, as it would be "okta" in VirtualMCPServer "a", "b" and 2 more; "github" in "e"; "corporate" in "f"; 1 more elsewhere',
+    },
   },
 })

@@ -1,4 +1,4 @@
-import { advice, defineRule, parseUrl } from '../../../rule/index.ts'
+import { advice, defineRule, must, parseUrl } from '../../../rule/index.ts'
 import { exchanging } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -6,11 +6,10 @@ export const tokenExchangeUrlAbsolute = defineRule({
   id: 'token-exchange-url-absolute',
   on: MCPExternalAuthConfig,
   needs: ['tokenExchange'],
-  reads: [],
   severity: 'warning',
   summary: 'The token endpoint is an absolute http or https URL with a host.',
   why: 'There is no server that the exchange could be sent to.',
-  sources: [{ section: '2.4.5', must: 'tokenUrl is the token endpoint.' }, 'decision 13'],
+  sources: [must('2.4.5', 'tokenUrl is the token endpoint.'), 'decision 13'],
   *check({ spec }, { path }) {
     const tokenUrl = spec?.tokenExchange?.tokenUrl
     if (!tokenUrl) return
@@ -22,22 +21,16 @@ export const tokenExchangeUrlAbsolute = defineRule({
     )
   },
   examples: {
-    valid: [{ title: 'a URL', value: exchanging({ tokenUrl: 'https://idp.example.com/token' }) }],
-    invalid: [
-      {
-        title: 'no scheme',
-        value: exchanging({ tokenUrl: 'idp.example.com/token' }),
-        findings: [
-          "spec.tokenExchange.tokenUrl: must be an https URL with a host, such as 'https://idp.example.com/token', or every exchange fails",
-        ],
-      },
-      {
-        title: 'no host',
-        value: exchanging({ tokenUrl: 'https:///token' }),
-        findings: [
-          "spec.tokenExchange.tokenUrl: must be an https URL with a host, such as 'https://idp.example.com/token', or every exchange fails",
-        ],
-      },
-    ],
+    'a URL': { value: exchanging({ tokenUrl: 'https://idp.example.com/token' }) },
+    'no scheme': {
+      value: exchanging({ tokenUrl: 'idp.example.com/token' }),
+      findings:
+        "spec.tokenExchange.tokenUrl: must be an https URL with a host, such as 'https://idp.example.com/token', or every exchange fails",
+    },
+    'no host': {
+      value: exchanging({ tokenUrl: 'https:///token' }),
+      findings:
+        "spec.tokenExchange.tokenUrl: must be an https URL with a host, such as 'https://idp.example.com/token', or every exchange fails",
+    },
   },
 })

@@ -1,4 +1,4 @@
-import { advice, defineRule, isLoopback, parseUrl } from '../../../rule/index.ts'
+import { advice, defineRule, isLoopback, must, parseUrl } from '../../../rule/index.ts'
 import { exchanging } from '../examples.ts'
 import { MCPExternalAuthConfig } from '../schema.ts'
 
@@ -6,11 +6,10 @@ export const tokenExchangeUrlHttps = defineRule({
   id: 'token-exchange-url-https',
   on: MCPExternalAuthConfig,
   needs: ['tokenExchange'],
-  reads: [],
   severity: 'warning',
   summary: 'The token endpoint is reached over https, or on the same machine.',
   why: 'Tokens and the client secret cross the network in the clear.',
-  sources: [{ section: '2.4.5', must: 'tokenUrl is the token endpoint.' }, 'decision 21'],
+  sources: [must('2.4.5', 'tokenUrl is the token endpoint.'), 'decision 21'],
   *check({ spec }, { path }) {
     const { tokenUrl } = spec?.tokenExchange ?? {}
     if (tokenUrl === undefined) return
@@ -19,16 +18,11 @@ export const tokenExchangeUrlHttps = defineRule({
     yield advice(path.spec.tokenExchange.tokenUrl, "sends tokens in the clear; use 'https://'")
   },
   examples: {
-    valid: [
-      { title: 'https', value: exchanging({ tokenUrl: 'https://idp.example.com/token' }) },
-      { title: 'a proxy in the same pod', value: exchanging({ tokenUrl: 'http://localhost:8080/token' }) },
-    ],
-    invalid: [
-      {
-        title: 'http to another host',
-        value: exchanging({ tokenUrl: 'http://idp.example.com/token' }),
-        findings: ["spec.tokenExchange.tokenUrl: sends tokens in the clear; use 'https://'"],
-      },
-    ],
+    https: { value: exchanging({ tokenUrl: 'https://idp.example.com/token' }) },
+    'a proxy in the same pod': { value: exchanging({ tokenUrl: 'http://localhost:8080/token' }) },
+    'http to another host': {
+      value: exchanging({ tokenUrl: 'http://idp.example.com/token' }),
+      findings: "spec.tokenExchange.tokenUrl: sends tokens in the clear; use 'https://'",
+    },
   },
 })

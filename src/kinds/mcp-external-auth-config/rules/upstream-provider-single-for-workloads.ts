@@ -1,4 +1,12 @@
-import { aboutEach, defineRule, dependingOn, namesText, relatedTo, tooMany } from '../../../rule/index.ts'
+import {
+  aboutEach,
+  defineRule,
+  dependingOn,
+  must,
+  namesText,
+  relatedTo,
+  tooMany,
+} from '../../../rule/index.ts'
 import {
   authServer,
   backend,
@@ -19,11 +27,8 @@ export const upstreamProviderSingleForWorkloads = defineRule({
     'An authorization server to which an MCPServer or MCPRemoteProxy refers has one upstream provider.',
   why: 'Only VirtualMCPServer accepts several: the workload stops working, while the configuration reads as valid.',
   sources: [
-    {
-      section: '2.4.3',
-      must: 'MCPServer and MCPRemoteProxy accept one upstream provider, VirtualMCPServer several.',
-    },
-    { section: '8', must: 'Upstream providers per MCPServer or MCPRemoteProxy: 1.' },
+    must('2.4.3', 'MCPServer and MCPRemoteProxy accept one upstream provider, VirtualMCPServer several.'),
+    must('8', 'Upstream providers per MCPServer or MCPRemoteProxy: 1.'),
     'decision 9',
   ],
   *check({ spec }, { path, cluster, self }) {
@@ -45,27 +50,19 @@ export const upstreamProviderSingleForWorkloads = defineRule({
     yield relatedTo(counted, referenceEnds(holders, self, cluster), () => [['single provider', self.name]])
   },
   examples: {
-    valid: [
-      {
-        title: 'two providers, and only a VirtualMCPServer refers to it',
-        value: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta', 'github') } },
-        others: [gateway('tools', { outgoingAuth: inline({ jira: 'example' }) })],
-      },
-      {
-        title: 'one provider',
-        value: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta') } },
-        others: [backend('jira', 'example')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'a second provider',
-        value: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta', 'github') } },
-        others: [backend('jira', 'example'), backend('wiki', 'example', 'MCPRemoteProxy')],
-        findings: [
-          'spec.embeddedAuthServer.upstreamProviders: Too many: 2: must have at most 1 item while it is referred to by MCPRemoteProxy "wiki" and MCPServer "jira"',
-        ],
-      },
-    ],
+    'two providers, and only a VirtualMCPServer refers to it': {
+      value: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta', 'github') } },
+      others: [gateway('tools', { outgoingAuth: inline({ jira: 'example' }) })],
+    },
+    'one provider': {
+      value: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta') } },
+      others: [backend('jira', 'example')],
+    },
+    'a second provider': {
+      value: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta', 'github') } },
+      others: [backend('jira', 'example'), backend('wiki', 'example', 'MCPRemoteProxy')],
+      findings:
+        'spec.embeddedAuthServer.upstreamProviders: Too many: 2: must have at most 1 item while it is referred to by MCPRemoteProxy "wiki" and MCPServer "jira"',
+    },
   },
 })

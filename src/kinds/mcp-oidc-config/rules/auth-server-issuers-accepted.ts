@@ -3,6 +3,7 @@ import {
   defineRule,
   dependingAsError,
   end,
+  must,
   nameText,
   type ObjectName,
   relatedTo,
@@ -27,10 +28,7 @@ export const authServerIssuersAccepted = defineRule({
   summary:
     'The issuer is that of the embedded authorization server of each VirtualMCPServer that refers to it.',
   why: 'Every token that such a server issues is refused, until the VirtualMCPServer is changed as well.',
-  sources: [
-    { section: '5.1', must: 'The issuer of that MCPOIDCConfig equals authServerConfig.issuer.' },
-    'decision 9',
-  ],
+  sources: [must('5.1', 'The issuer of that MCPOIDCConfig equals authServerConfig.issuer.'), 'decision 9'],
   *check(config, { path, cluster, self }) {
     const issuing = (gateway: ObjectName) => [
       end(gateway, GATEWAY.spec.authServerConfig.issuer, 'issues the tokens'),
@@ -56,45 +54,35 @@ export const authServerIssuersAccepted = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the same issuer',
-        value: issuing('https://auth.example.com'),
-        others: [
-          gateway('tools', {
-            authServerConfig: authServer('okta'),
-            incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
-          }),
-        ],
-      },
-    ],
-    invalid: [
-      {
-        title: 'another issuer',
-        value: issuing('https://login.example.com'),
-        others: [
-          gateway('tools', {
-            authServerConfig: authServer('okta'),
-            incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
-          }),
-        ],
-        findings: [
-          'spec.inline.issuer: every token that VirtualMCPServer "tools" issues is refused, as its issuer is "https://auth.example.com"; write that issuer, or change authServerConfig.issuer too',
-        ],
-      },
-      {
-        title: 'tokens of the cluster',
-        value: { spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} } },
-        others: [
-          gateway('tools', {
-            authServerConfig: authServer('okta'),
-            incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
-          }),
-        ],
-        findings: [
-          `spec.type: every token that VirtualMCPServer "tools" issues is refused; write 'inline', and its authServerConfig.issuer in spec.inline.issuer`,
-        ],
-      },
-    ],
+    'the same issuer': {
+      value: issuing('https://auth.example.com'),
+      others: [
+        gateway('tools', {
+          authServerConfig: authServer('okta'),
+          incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
+        }),
+      ],
+    },
+    'another issuer': {
+      value: issuing('https://login.example.com'),
+      others: [
+        gateway('tools', {
+          authServerConfig: authServer('okta'),
+          incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
+        }),
+      ],
+      findings:
+        'spec.inline.issuer: every token that VirtualMCPServer "tools" issues is refused, as its issuer is "https://auth.example.com"; write that issuer, or change authServerConfig.issuer too',
+    },
+    'tokens of the cluster': {
+      value: { spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} } },
+      others: [
+        gateway('tools', {
+          authServerConfig: authServer('okta'),
+          incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
+        }),
+      ],
+      findings: `spec.type: every token that VirtualMCPServer "tools" issues is refused; write 'inline', and its authServerConfig.issuer in spec.inline.issuer`,
+    },
   },
 })

@@ -5,12 +5,14 @@ import {
   isInsideCluster,
   type ObjectName,
   parseUrl,
+  says,
 } from '../../../rule/index.ts'
 import {
   authServer,
   gateway,
   type Gateway,
   mayIssue,
+  otherOf,
   serverConfig,
   stsConfig,
   type Workload,
@@ -24,11 +26,8 @@ const GATEWAY_PORT = '4483'
 const INSIDE =
   'is at a private address, where no keys are fetched, so every token is refused; set `jwksAllowPrivateIP: true` beside it'
 
-const user = (name: string, settings: object = {}) => ({
-  kind: 'MCPRemoteProxy',
-  metadata: { name },
-  spec: { oidcConfigRef: { name: 'example', audience: name }, ...settings },
-})
+const user = (name: string, settings: object = {}) =>
+  otherOf('MCPRemoteProxy', name, { oidcConfigRef: { name: 'example', audience: name }, ...settings })
 const proxy = (config: string) => user('proxy', { externalAuthConfigRef: { name: config } })
 
 export const oidcConfigAddressAllowed = defineRule({
@@ -46,7 +45,7 @@ export const oidcConfigAddressAllowed = defineRule({
     consequence: 'denies everyone',
     threads: ['stacklok/toolhive#4523'],
   },
-  sources: [{ section: '2.3', says: 'jwksAllowPrivateIP exists on the OIDC configuration.' }, 'decision 21'],
+  sources: [says('2.3', 'jwksAllowPrivateIP exists on the OIDC configuration.'), 'decision 21'],
   *check({ spec }, { path, cluster, self }) {
     const inline = spec?.inline
     if (spec === undefined || inline === undefined || mayAllow(spec) || mayAllow(inline)) return
@@ -59,52 +58,41 @@ export const oidcConfigAddressAllowed = defineRule({
     if (users.length === 0 || users.some(fetchesKeys)) yield advice(path.spec.inline[field], INSIDE)
   },
   examples: {
-    valid: [
-      { title: 'a public issuer', value: issuing('https://idp.example.com') },
-      {
-        title: 'an issuer in the cluster, allowed',
-        value: issuing('https://keycloak.auth.svc/realms/prod', { jwksAllowPrivateIP: true }),
-      },
-      {
-        title: 'the issuer of an embedded authorization server',
-        value: issuing('https://tools.default.svc.cluster.local'),
-        others: [
-          gateway('tools', {
-            authServerConfig: authServer('okta'),
-            incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
-          }),
-        ],
-      },
-      {
-        title: 'the issuer of the embedded authorization server of a proxy',
-        value: issuing('https://tools.default.svc.cluster.local'),
-        others: [proxy('auth'), serverConfig('auth', 'okta')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'an issuer in the cluster',
-        value: issuing('https://keycloak.auth.svc.cluster.local/realms/prod'),
-        findings: [`spec.inline.issuer: ${INSIDE}`],
-      },
-      {
-        title: 'a user that signs requests to AWS, and issues no tokens',
-        value: issuing('https://keycloak.auth.svc/realms/prod'),
-        others: [proxy('aws'), stsConfig('aws')],
-        findings: [`spec.inline.issuer: ${INSIDE}`],
-      },
-      {
-        title: 'a user that fetches keys, beside one that has them',
-        value: issuing('https://tools.default.svc.cluster.local'),
-        others: [proxy('auth'), serverConfig('auth', 'okta'), user('other')],
-        findings: [`spec.inline.issuer: ${INSIDE}`],
-      },
-      {
-        title: 'keys at an address',
-        value: issuing('https://idp.example.com', { jwksUrl: 'https://10.0.0.7/jwks' }),
-        findings: [`spec.inline.jwksUrl: ${INSIDE}`],
-      },
-    ],
+    'a public issuer': { value: issuing('https://idp.example.com') },
+    'an issuer in the cluster, allowed': {
+      value: issuing('https://keycloak.auth.svc/realms/prod', { jwksAllowPrivateIP: true }),
+    },
+    'the issuer of an embedded authorization server': {
+      value: issuing('https://tools.default.svc.cluster.local'),
+      others: [
+        gateway('tools', {
+          authServerConfig: authServer('okta'),
+          incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
+        }),
+      ],
+    },
+    'the issuer of the embedded authorization server of a proxy': {
+      value: issuing('https://tools.default.svc.cluster.local'),
+      others: [proxy('auth'), serverConfig('auth', 'okta')],
+    },
+    'an issuer in the cluster': {
+      value: issuing('https://keycloak.auth.svc.cluster.local/realms/prod'),
+      findings: `spec.inline.issuer: ${INSIDE}`,
+    },
+    'a user that signs requests to AWS, and issues no tokens': {
+      value: issuing('https://keycloak.auth.svc/realms/prod'),
+      others: [proxy('aws'), stsConfig('aws')],
+      findings: `spec.inline.issuer: ${INSIDE}`,
+    },
+    'a user that fetches keys, beside one that has them': {
+      value: issuing('https://tools.default.svc.cluster.local'),
+      others: [proxy('auth'), serverConfig('auth', 'okta'), user('other')],
+      findings: `spec.inline.issuer: ${INSIDE}`,
+    },
+    'keys at an address': {
+      value: issuing('https://idp.example.com', { jwksUrl: 'https://10.0.0.7/jwks' }),
+      findings: `spec.inline.jwksUrl: ${INSIDE}`,
+    },
   },
 })
 

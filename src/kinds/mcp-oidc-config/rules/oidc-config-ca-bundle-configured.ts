@@ -11,7 +11,6 @@ const LONGEST_NAME = 48
 export const oidcConfigCaBundleConfigured = defineRule({
   id: 'oidc-config-ca-bundle-configured',
   on: MCPOIDCConfig,
-  reads: [],
   severity: 'warning',
   summary: '`caBundleRef` names a ConfigMap, in at most 48 characters.',
   why: 'The operator refuses the reference in every workload that uses the configuration. The name of the ConfigMap is part of the name of a volume.',
@@ -45,33 +44,24 @@ export const oidcConfigCaBundleConfigured = defineRule({
       )
   },
   examples: {
-    valid: [
-      {
-        title: 'a ConfigMap',
-        value: issuing('https://idp.example.com', {
-          caBundleRef: { configMapRef: { name: 'corporate-ca', key: 'ca.crt' } },
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'no ConfigMap',
-        value: issuing('https://idp.example.com', { caBundleRef: {} }),
-        findings: [
-          'spec.inline.caBundleRef.configMapRef: Required value: must name a ConfigMap, or the workloads that use this configuration do not start',
-        ],
-      },
-      {
-        title: 'a long name',
-        value: issuing('https://idp.example.com', {
-          caBundleRef: {
-            configMapRef: { name: 'certificates-of-the-authorities-of-the-corporation', key: 'ca.crt' },
-          },
-        }),
-        findings: [
-          'spec.inline.caBundleRef.configMapRef.name: Too long: may not be more than 48 characters, or the workloads that use this configuration do not start: the operator names a volume after the ConfigMap',
-        ],
-      },
-    ],
+    'a ConfigMap': {
+      value: issuing('https://idp.example.com', {
+        caBundleRef: { configMapRef: { name: 'corporate-ca', key: 'ca.crt' } },
+      }),
+    },
+    'no ConfigMap': {
+      value: issuing('https://idp.example.com', { caBundleRef: {} }),
+      findings:
+        'spec.inline.caBundleRef.configMapRef: Required value: must name a ConfigMap, or the workloads that use this configuration do not start',
+    },
+    'a long name': {
+      value: issuing('https://idp.example.com', {
+        caBundleRef: {
+          configMapRef: { name: 'certificates-of-the-authorities-of-the-corporation', key: 'ca.crt' },
+        },
+      }),
+      findings:
+        'spec.inline.caBundleRef.configMapRef.name: Too long: may not be more than 48 characters, or the workloads that use this configuration do not start: the operator names a volume after the ConfigMap',
+    },
   },
 })

@@ -1,4 +1,4 @@
-import { defineRule } from '../../../rule/index.ts'
+import { defineRule, says } from '../../../rule/index.ts'
 import { changesFor, gateway, heldIn, referenceEnds } from '../../../relations/index.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
@@ -16,10 +16,10 @@ export const oidcConfigChangeMeant = defineRule({
   summary: 'A change of the type or the issuer is meant for everybody who uses it.',
   why: 'All of them refuse the tokens that they accepted before.',
   sources: [
-    {
-      section: '1',
-      says: 'Shared resources are referenced by name: what is named exists, what is shared is still wanted.',
-    },
+    says(
+      '1',
+      'Shared resources are referenced by name: what is named exists, what is shared is still wanted.',
+    ),
     'decision 21',
   ],
   *check({ spec }, { path, cluster, self, old }) {
@@ -36,38 +36,29 @@ export const oidcConfigChangeMeant = defineRule({
     yield* changesFor(consumers, type, [issuer], ends, EFFECT)
   },
   examples: {
-    valid: [
-      {
-        title: 'nobody uses it',
-        value: issuing('https://login.example.com'),
-        old: issuing('https://auth.example.com'),
-      },
-    ],
-    invalid: [
-      {
-        title: 'another type',
-        value: { spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} } },
-        old: issuing('https://auth.example.com'),
-        others: [
-          gateway('tools', {
-            incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
-          }),
-        ],
-        findings: [`spec.type: changes from "inline" for VirtualMCPServer "tools"${EFFECT}`],
-      },
-      {
-        title: 'another issuer',
-        value: issuing('https://login.example.com'),
-        old: issuing('https://auth.example.com'),
-        others: [
-          gateway('tools', {
-            incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
-          }),
-        ],
-        findings: [
-          `spec.inline.issuer: changes from "https://auth.example.com" for VirtualMCPServer "tools"${EFFECT}`,
-        ],
-      },
-    ],
+    'nobody uses it': {
+      value: issuing('https://login.example.com'),
+      old: issuing('https://auth.example.com'),
+    },
+    'another type': {
+      value: { spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} } },
+      old: issuing('https://auth.example.com'),
+      others: [
+        gateway('tools', {
+          incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
+        }),
+      ],
+      findings: `spec.type: changes from "inline" for VirtualMCPServer "tools"${EFFECT}`,
+    },
+    'another issuer': {
+      value: issuing('https://login.example.com'),
+      old: issuing('https://auth.example.com'),
+      others: [
+        gateway('tools', {
+          incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'example' }, audience: 'tools' },
+        }),
+      ],
+      findings: `spec.inline.issuer: changes from "https://auth.example.com" for VirtualMCPServer "tools"${EFFECT}`,
+    },
   },
 })

@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, says } from '../../../rule/index.ts'
 import { issuerDetail, meantIssuer } from '../../known-issuers.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
@@ -6,7 +6,6 @@ import { MCPOIDCConfig } from '../schema.ts'
 export const oidcConfigIssuerSpelt = defineRule({
   id: 'oidc-config-issuer-spelt',
   on: MCPOIDCConfig,
-  reads: [],
   severity: 'warning',
   summary:
     'The issuer of a known identity provider is written with or without a slash as its tokens have it.',
@@ -15,36 +14,27 @@ export const oidcConfigIssuerSpelt = defineRule({
     symptom: 'every caller gets 401: `invalid issuer`, `issuer mismatch`',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
-  sources: [{ section: '2.3', says: 'inline.issuer is the URL of the token issuer.' }],
+  sources: [says('2.3', 'inline.issuer is the URL of the token issuer.')],
   *check({ spec }, { path }) {
     const meant = meantIssuer(spec?.inline?.issuer ?? '')
     if (meant !== undefined)
       yield advice(path.spec.inline.issuer, issuerDetail(meant, 'every token is refused'))
   },
   examples: {
-    valid: [
-      { title: 'Okta', value: issuing('https://example.okta.com/oauth2/default') },
-      { title: 'Auth0, whose issuer has one', value: issuing('https://example.eu.auth0.com/') },
-      { title: 'a provider that is not known', value: issuing('https://idp.example.com/') },
-      { title: 'Okta, of an organisation', value: issuing('https://example.okta.com') },
-    ],
-    invalid: [
-      {
-        title: 'Okta with a slash',
-        value: issuing('https://example.okta.com/'),
-        findings: [
-          "spec.inline.issuer: Okta writes its issuer without a slash at the end, so every token is refused; write 'https://example.okta.com'",
-        ],
-      },
-      {
-        title: 'Entra ID, version 1, without one',
-        value: issuing('https://sts.windows.net/3aa4a235'),
-        findings: [
-          "spec.inline.issuer: Entra ID writes its issuer with a slash at the end, so every token is refused; write 'https://sts.windows.net/3aa4a235/'",
-        ],
-      },
-    ],
+    Okta: { value: issuing('https://example.okta.com/oauth2/default') },
+    'Auth0, whose issuer has one': { value: issuing('https://example.eu.auth0.com/') },
+    'a provider that is not known': { value: issuing('https://idp.example.com/') },
+    'Okta, of an organisation': { value: issuing('https://example.okta.com') },
+    'Okta with a slash': {
+      value: issuing('https://example.okta.com/'),
+      findings:
+        "spec.inline.issuer: Okta writes its issuer without a slash at the end, so every token is refused; write 'https://example.okta.com'",
+    },
+    'Entra ID, version 1, without one': {
+      value: issuing('https://sts.windows.net/3aa4a235'),
+      findings:
+        "spec.inline.issuer: Entra ID writes its issuer with a slash at the end, so every token is refused; write 'https://sts.windows.net/3aa4a235/'",
+    },
   },
 })

@@ -8,7 +8,6 @@ const REFUSED =
 export const oidcConfigUrlHttps = defineRule({
   id: 'oidc-config-url-https',
   on: MCPOIDCConfig,
-  reads: [],
   severity: 'warning',
   summary: 'The issuer and `jwksUrl` use https, unless `insecureAllowHTTP` is true.',
   why: 'Operator releases from 0.42.1 on set Valid=False at reconcile, and every workload that refers to the configuration fails. Over http anyone on the path can answer with keys of their own.',
@@ -29,47 +28,33 @@ export const oidcConfigUrlHttps = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'https URLs',
-        value: issuing('https://idp.example.com', { jwksUrl: 'https://idp.example.com/jwks' }),
-      },
-      {
-        title: 'http URLs that are allowed',
-        value: issuing('http://keycloak.auth.svc:8080/realms/prod', {
-          jwksUrl: 'http://keycloak.auth.svc:8080/jwks',
-          insecureAllowHTTP: true,
-        }),
-      },
-      {
-        title: 'tokens of the cluster',
-        value: { spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} } },
-      },
-    ],
-    invalid: [
-      {
-        title: 'http URLs',
-        value: issuing('HTTP://idp.example.com', { jwksUrl: 'http://idp.example.com/jwks' }),
-        findings: [
-          "spec.inline.issuer: use 'https://', or set `insecureAllowHTTP: true` beside it: the operator refuses plain http, to loopback hosts too",
-          "spec.inline.jwksUrl: use 'https://', or set `insecureAllowHTTP: true` beside it: the operator refuses plain http, to loopback hosts too",
-        ],
-      },
-      {
-        title: 'an http URL to a loopback host',
-        value: issuing('http://localhost:8080', { insecureAllowHTTP: false }),
-        findings: [
-          "spec.inline.issuer: use 'https://', or set `insecureAllowHTTP: true` beside it: the operator refuses plain http, to loopback hosts too",
-        ],
-      },
-      {
-        title: 'keys over http',
-        value: issuing('https://idp.example.com', { jwksUrl: 'http://10.0.0.7/jwks' }),
-        findings: [
-          "spec.inline.jwksUrl: use 'https://', or set `insecureAllowHTTP: true` beside it: the operator refuses plain http, to loopback hosts too",
-        ],
-      },
-    ],
+    'https URLs': { value: issuing('https://idp.example.com', { jwksUrl: 'https://idp.example.com/jwks' }) },
+    'http URLs that are allowed': {
+      value: issuing('http://keycloak.auth.svc:8080/realms/prod', {
+        jwksUrl: 'http://keycloak.auth.svc:8080/jwks',
+        insecureAllowHTTP: true,
+      }),
+    },
+    'tokens of the cluster': {
+      value: { spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} } },
+    },
+    'http URLs': {
+      value: issuing('HTTP://idp.example.com', { jwksUrl: 'http://idp.example.com/jwks' }),
+      findings: [
+        "spec.inline.issuer: use 'https://', or set `insecureAllowHTTP: true` beside it: the operator refuses plain http, to loopback hosts too",
+        "spec.inline.jwksUrl: use 'https://', or set `insecureAllowHTTP: true` beside it: the operator refuses plain http, to loopback hosts too",
+      ],
+    },
+    'an http URL to a loopback host': {
+      value: issuing('http://localhost:8080', { insecureAllowHTTP: false }),
+      findings:
+        "spec.inline.issuer: use 'https://', or set `insecureAllowHTTP: true` beside it: the operator refuses plain http, to loopback hosts too",
+    },
+    'keys over http': {
+      value: issuing('https://idp.example.com', { jwksUrl: 'http://10.0.0.7/jwks' }),
+      findings:
+        "spec.inline.jwksUrl: use 'https://', or set `insecureAllowHTTP: true` beside it: the operator refuses plain http, to loopback hosts too",
+    },
   },
 })
 

@@ -23,6 +23,7 @@ import {
   exchangeConfig,
   getAuthConfig,
   getWorkload,
+  otherOf,
   stsConfig,
 } from '../../../relations/index.ts'
 import { holdsCredential } from '../../headers.ts'
@@ -75,110 +76,91 @@ export const remoteProxyCallersAuthenticated = defineRule({
       ? givenToAnyone(resource as AuthConfig, self, cluster)
       : givenByProxy(resource as Proxy, cluster),
   examples: {
-    valid: [
-      {
-        title: 'callers need a token',
-        kind: 'MCPRemoteProxy',
-        value: {
-          spec: {
-            ...using('token').spec,
-            oidcConfigRef: { name: 'corporate', audience: 'jira' },
-            headerForward: {
-              addHeadersFromSecret: [
-                { headerName: 'X-Api-Key', valueSecretRef: { name: 'jira', key: 'api-key' } },
-              ],
-            },
+    'callers need a token': {
+      kind: 'MCPRemoteProxy',
+      value: {
+        spec: {
+          ...using('token').spec,
+          oidcConfigRef: { name: 'corporate', audience: 'jira' },
+          headerForward: {
+            addHeadersFromSecret: [
+              { headerName: 'X-Api-Key', valueSecretRef: { name: 'jira', key: 'api-key' } },
+            ],
           },
         },
-        others: [bearerConfig('token')],
       },
+      others: [bearerConfig('token')],
+    },
+    'the exchanged token of the caller, which is checked first': {
+      kind: 'MCPRemoteProxy',
+      value: { spec: { ...using('jira').spec, oidcConfigRef: { name: 'corporate', audience: 'jira' } } },
+      others: [exchangeConfig('jira')],
+    },
+    'a header that is no credential': {
+      kind: 'MCPRemoteProxy',
+      value: { spec: { headerForward: { addPlaintextHeaders: { 'X-Tenant-Id': 'tools' } } } },
+    },
+    'a fixed token for callers with a token, and one that an MCPServerEntry sends': {
+      kind: 'MCPExternalAuthConfig',
+      value: TOKEN,
+      others: [
+        otherOf('MCPRemoteProxy', 'wiki', {
+          ...using('example').spec,
+          oidcConfigRef: { name: 'corporate', audience: 'wiki' },
+        }),
+        { kind: 'MCPServerEntry', metadata: { name: 'wiki' }, ...using('example') },
+      ],
+    },
+    'a bearer token for everybody': [
       {
-        title: 'the exchanged token of the caller, which is checked first',
-        kind: 'MCPRemoteProxy',
-        value: { spec: { ...using('jira').spec, oidcConfigRef: { name: 'corporate', audience: 'jira' } } },
-        others: [exchangeConfig('jira')],
-      },
-      {
-        title: 'a header that is no credential',
-        kind: 'MCPRemoteProxy',
-        value: { spec: { headerForward: { addPlaintextHeaders: { 'X-Tenant-Id': 'tools' } } } },
-      },
-      {
-        title: 'a fixed token for callers with a token, and one that an MCPServerEntry sends',
-        kind: 'MCPExternalAuthConfig',
-        value: TOKEN,
-        others: [
-          {
-            kind: 'MCPRemoteProxy',
-            metadata: { name: 'wiki' },
-            spec: { ...using('example').spec, oidcConfigRef: { name: 'corporate', audience: 'wiki' } },
-          },
-          { kind: 'MCPServerEntry', metadata: { name: 'wiki' }, ...using('example') },
-        ],
-      },
-    ],
-    invalid: [
-      {
-        title: 'a bearer token for everybody',
         kind: 'MCPRemoteProxy',
         value: using('token'),
         others: [bearerConfig('token')],
-        findings: [
+        findings:
           'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "token" holds a fixed token: the proxy sends it for callers without a token too; set `oidcConfigRef`, so that they need one',
-        ],
       },
       {
-        title: 'a role for everybody',
-        kind: 'MCPRemoteProxy',
-        value: using('aws'),
-        others: [stsConfig('aws')],
-        findings: [
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" gives every caller the same role, by the claims of a local user in place of those of the token; set `oidcConfigRef`',
-        ],
-      },
-      {
-        title: 'an exchange of whatever token comes',
-        kind: 'MCPRemoteProxy',
-        value: using('jira'),
-        others: [exchangeConfig('jira')],
-        findings: [
-          'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" exchanges any token, unchecked, and passes callers without one on; set `oidcConfigRef`, so that they need a valid one',
-        ],
-      },
-      {
-        title: 'an API key for everybody',
-        kind: 'MCPRemoteProxy',
-        value: {
-          spec: {
-            headerForward: {
-              addHeadersFromSecret: [
-                { headerName: 'X-Api-Key', valueSecretRef: { name: 'jira', key: 'api-key' } },
-              ],
-            },
-          },
-        },
-        findings: [
-          'spec.headerForward.addHeadersFromSecret: holds a fixed credential: the proxy sends it for callers without a token too; set `oidcConfigRef`, so that they need one',
-        ],
-      },
-      {
-        title: 'an API key in plain text for everybody',
-        kind: 'MCPRemoteProxy',
-        value: { spec: { headerForward: { addPlaintextHeaders: { 'X-Api-Key': '0123456789' } } } },
-        findings: [
-          'spec.headerForward.addPlaintextHeaders[X-Api-Key]: holds a fixed credential: the proxy sends it for callers without a token too; set `oidcConfigRef`, so that they need one',
-        ],
-      },
-      {
-        title: 'a bearer token for everybody',
         kind: 'MCPExternalAuthConfig',
         value: TOKEN,
         others: [{ kind: 'MCPRemoteProxy', metadata: { name: 'wiki' }, ...using('example') }],
-        findings: [
+        findings:
           'spec.type: holds a fixed token: the proxy sends it for callers without a token too; set `oidcConfigRef`, so that they need one: MCPRemoteProxy "wiki"',
-        ],
       },
     ],
+    'a role for everybody': {
+      kind: 'MCPRemoteProxy',
+      value: using('aws'),
+      others: [stsConfig('aws')],
+      findings:
+        'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" gives every caller the same role, by the claims of a local user in place of those of the token; set `oidcConfigRef`',
+    },
+    'an exchange of whatever token comes': {
+      kind: 'MCPRemoteProxy',
+      value: using('jira'),
+      others: [exchangeConfig('jira')],
+      findings:
+        'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" exchanges any token, unchecked, and passes callers without one on; set `oidcConfigRef`, so that they need a valid one',
+    },
+    'an API key for everybody': {
+      kind: 'MCPRemoteProxy',
+      value: {
+        spec: {
+          headerForward: {
+            addHeadersFromSecret: [
+              { headerName: 'X-Api-Key', valueSecretRef: { name: 'jira', key: 'api-key' } },
+            ],
+          },
+        },
+      },
+      findings:
+        'spec.headerForward.addHeadersFromSecret: holds a fixed credential: the proxy sends it for callers without a token too; set `oidcConfigRef`, so that they need one',
+    },
+    'an API key in plain text for everybody': {
+      kind: 'MCPRemoteProxy',
+      value: { spec: { headerForward: { addPlaintextHeaders: { 'X-Api-Key': '0123456789' } } } },
+      findings:
+        'spec.headerForward.addPlaintextHeaders[X-Api-Key]: holds a fixed credential: the proxy sends it for callers without a token too; set `oidcConfigRef`, so that they need one',
+    },
   },
 })
 

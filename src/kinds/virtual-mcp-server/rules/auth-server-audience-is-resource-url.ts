@@ -17,7 +17,6 @@ const listening = (oidcConfigRef: { name?: string; audience?: string; resourceUr
 export const authServerAudienceIsResourceUrl = defineRule({
   id: 'auth-server-audience-is-resource-url',
   on: VirtualMCPServer,
-  reads: [],
   severity: 'warning',
   summary: 'Beside an embedded authorization server, the audience is the `resourceUrl`, an absolute URL.',
   why: 'The server issues tokens for the `resourceUrl` only: releases do not reconcile a VirtualMCPServer that expects another audience, and refuse every login for a resource that is not a URL.',
@@ -35,46 +34,34 @@ export const authServerAudienceIsResourceUrl = defineRule({
     for (const error of audienceErrors(checker)) yield outage(error)
   },
   examples: {
-    valid: [
-      {
-        title: 'the URL of clients in both',
-        value: listening({
-          audience: 'https://mcp.example.com/mcp',
-          resourceUrl: 'https://mcp.example.com/mcp',
-        }),
-      },
-      {
-        title: 'no embedded server: another server says what the audience is',
-        value: gatewayOf({
-          incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate', audience: 'tools' } },
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'no resourceUrl',
-        value: listening({ audience: 'https://mcp.example.com' }),
-        findings: [
-          'spec.incomingAuth.oidcConfigRef.resourceUrl: defaults to the address in the cluster, which is not the audience, so the operator refuses the resource; set it to "https://mcp.example.com"',
-        ],
-      },
-      {
-        title: 'two URLs that differ by a slash',
-        value: listening({ audience: 'https://mcp.example.com', resourceUrl: 'https://mcp.example.com/' }),
-        findings: [
-          'spec.incomingAuth.oidcConfigRef.audience: must equal `resourceUrl`, "https://mcp.example.com/", the only audience of tokens of the embedded server, or the operator refuses it',
-        ],
-      },
-      {
-        title: 'a name',
-        value: gatewayOf({
-          authServerConfig: authServer('okta'),
-          incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate' }, audience: 'tools' },
-        }),
-        findings: [
-          'spec.incomingAuth.audience: must be an absolute http(s) URL without a fragment, or every login at the embedded server fails; write the URL of clients, in `resourceUrl` too',
-        ],
-      },
-    ],
+    'the URL of clients in both': {
+      value: listening({
+        audience: 'https://mcp.example.com/mcp',
+        resourceUrl: 'https://mcp.example.com/mcp',
+      }),
+    },
+    'no embedded server: another server says what the audience is': {
+      value: gatewayOf({
+        incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate', audience: 'tools' } },
+      }),
+    },
+    'no resourceUrl': {
+      value: listening({ audience: 'https://mcp.example.com' }),
+      findings:
+        'spec.incomingAuth.oidcConfigRef.resourceUrl: defaults to the address in the cluster, which is not the audience, so the operator refuses the resource; set it to "https://mcp.example.com"',
+    },
+    'two URLs that differ by a slash': {
+      value: listening({ audience: 'https://mcp.example.com', resourceUrl: 'https://mcp.example.com/' }),
+      findings:
+        'spec.incomingAuth.oidcConfigRef.audience: must equal `resourceUrl`, "https://mcp.example.com/", the only audience of tokens of the embedded server, or the operator refuses it',
+    },
+    'a name': {
+      value: gatewayOf({
+        authServerConfig: authServer('okta'),
+        incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate' }, audience: 'tools' },
+      }),
+      findings:
+        'spec.incomingAuth.audience: must be an absolute http(s) URL without a fragment, or every login at the embedded server fails; write the URL of clients, in `resourceUrl` too',
+    },
   },
 })

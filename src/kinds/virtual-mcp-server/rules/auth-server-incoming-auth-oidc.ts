@@ -1,4 +1,4 @@
-import { about, advice, defineRule, isAbsent } from '../../../rule/index.ts'
+import { about, advice, defineRule, isAbsent, must } from '../../../rule/index.ts'
 import { embedded, server } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -6,7 +6,6 @@ export const authServerIncomingAuthOidc = defineRule({
   id: 'auth-server-incoming-auth-oidc',
   on: VirtualMCPServer,
   needs: ['authServerConfig'],
-  reads: [],
   severity: 'warning',
   summary: 'Beside an embedded authorization server, incoming authentication is of type `oidc`.',
   why: 'Nobody checks the tokens that the embedded server issues, so no upstream token of the caller is found.',
@@ -14,13 +13,12 @@ export const authServerIncomingAuthOidc = defineRule({
     symptom: 'the VirtualMCPServer stays Failed: `embedded auth server requires OIDC incoming auth`',
     reportedBy: 'operator',
     consequence: 'does not start',
-    threads: [],
   },
   sources: [
-    {
-      section: '5.1',
-      must: 'With the embedded authorization server incomingAuth must validate the JWTs it issues: oidcConfigRef and audience.',
-    },
+    must(
+      '5.1',
+      'With the embedded authorization server incomingAuth must validate the JWTs it issues: oidcConfigRef and audience.',
+    ),
     'decision 21',
   ],
   *check({ spec }, { path }) {
@@ -37,25 +35,17 @@ export const authServerIncomingAuthOidc = defineRule({
     )
   },
   examples: {
-    valid: [
-      { title: 'OIDC', value: server({ authServerConfig: embedded }) },
-      { title: 'no embedded server', value: server({ incomingAuth: { type: 'anonymous' } }) },
-    ],
-    invalid: [
-      {
-        title: 'no authentication',
-        value: server({ authServerConfig: embedded, incomingAuth: { type: 'anonymous' } }),
-        findings: [
-          "spec.authServerConfig: issues tokens that `incomingAuth` does not check, so the VirtualMCPServer stays Failed; set `incomingAuth.type` to 'oidc' with the same issuer",
-        ],
-      },
-      {
-        title: 'nothing about clients',
-        value: { spec: { groupRef: { name: 'tools' }, authServerConfig: embedded } },
-        findings: [
-          "spec.authServerConfig: issues tokens that `incomingAuth` does not check, so the VirtualMCPServer stays Failed; set `incomingAuth.type` to 'oidc' with the same issuer",
-        ],
-      },
-    ],
+    OIDC: { value: server({ authServerConfig: embedded }) },
+    'no embedded server': { value: server({ incomingAuth: { type: 'anonymous' } }) },
+    'no authentication': {
+      value: server({ authServerConfig: embedded, incomingAuth: { type: 'anonymous' } }),
+      findings:
+        "spec.authServerConfig: issues tokens that `incomingAuth` does not check, so the VirtualMCPServer stays Failed; set `incomingAuth.type` to 'oidc' with the same issuer",
+    },
+    'nothing about clients': {
+      value: { spec: { groupRef: { name: 'tools' }, authServerConfig: embedded } },
+      findings:
+        "spec.authServerConfig: issues tokens that `incomingAuth` does not check, so the VirtualMCPServer stays Failed; set `incomingAuth.type` to 'oidc' with the same issuer",
+    },
   },
 })

@@ -3,6 +3,7 @@ import {
   dependingOn,
   type FieldError,
   invalid,
+  must,
   nameText,
   relatedTo,
 } from '../../../rule/index.ts'
@@ -14,6 +15,7 @@ import {
   issuerText,
   oidcConfig,
   oidcConfigNamed,
+  otherOf,
   refusalOf,
   refusedCause,
 } from '../../../relations/index.ts'
@@ -32,12 +34,8 @@ export const authServerTokensAccepted = defineRule({
     symptom: 'the VirtualMCPServer stays Failed: `auth server issuer mismatch`',
     reportedBy: 'operator',
     consequence: 'does not start',
-    threads: [],
   },
-  sources: [
-    { section: '5.1', must: 'The issuer of that MCPOIDCConfig equals authServerConfig.issuer.' },
-    'decision 9',
-  ],
+  sources: [must('5.1', 'The issuer of that MCPOIDCConfig equals authServerConfig.issuer.'), 'decision 9'],
   *check(gateway, { path, cluster }) {
     const { authServerConfig, incomingAuth } = gateway.spec ?? {}
     const name = incomingAuth?.oidcConfigRef?.name
@@ -57,49 +55,36 @@ export const authServerTokensAccepted = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the same issuer',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [oidcConfig('corporate')],
-      },
-      {
-        title: 'no embedded authorization server: tokens come from elsewhere',
-        value: gatewayOf(),
-        others: [oidcConfig('corporate', 'https://okta.example.com')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'another issuer',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [oidcConfig('corporate', 'https://okta.example.com')],
-        findings: [
-          'spec.authServerConfig.issuer: Invalid value: "https://auth.example.com": must equal the issuer of MCPOIDCConfig "corporate", "https://okta.example.com"',
-        ],
-      },
-      {
-        title: 'the same issuer with a slash',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [oidcConfig('corporate', 'https://auth.example.com/')],
-        findings: [
-          'spec.authServerConfig.issuer: Invalid value: "https://auth.example.com": must equal the issuer of MCPOIDCConfig "corporate", "https://auth.example.com/", which differs by the slash at its end',
-        ],
-      },
-      {
-        title: 'tokens of the cluster',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [
-          {
-            kind: 'MCPOIDCConfig',
-            metadata: { name: 'corporate' },
-            spec: { type: 'kubernetesServiceAccount', kubernetesServiceAccount: {} },
-          },
-        ],
-        findings: [
-          'spec.incomingAuth.oidcConfigRef.name: Invalid value: "corporate": MCPOIDCConfig "corporate" accepts only tokens of the cluster (type kubernetesServiceAccount), and none of authServerConfig; name one of type inline with the same issuer',
-        ],
-      },
-    ],
+    'the same issuer': {
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [oidcConfig('corporate')],
+    },
+    'no embedded authorization server: tokens come from elsewhere': {
+      value: gatewayOf(),
+      others: [oidcConfig('corporate', 'https://okta.example.com')],
+    },
+    'another issuer': {
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [oidcConfig('corporate', 'https://okta.example.com')],
+      findings:
+        'spec.authServerConfig.issuer: Invalid value: "https://auth.example.com": must equal the issuer of MCPOIDCConfig "corporate", "https://okta.example.com"',
+    },
+    'the same issuer with a slash': {
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [oidcConfig('corporate', 'https://auth.example.com/')],
+      findings:
+        'spec.authServerConfig.issuer: Invalid value: "https://auth.example.com": must equal the issuer of MCPOIDCConfig "corporate", "https://auth.example.com/", which differs by the slash at its end',
+    },
+    'tokens of the cluster': {
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [
+        otherOf('MCPOIDCConfig', 'corporate', {
+          type: 'kubernetesServiceAccount',
+          kubernetesServiceAccount: {},
+        }),
+      ],
+      findings:
+        'spec.incomingAuth.oidcConfigRef.name: Invalid value: "corporate": MCPOIDCConfig "corporate" accepts only tokens of the cluster (type kubernetesServiceAccount), and none of authServerConfig; name one of type inline with the same issuer',
+    },
   },
 })

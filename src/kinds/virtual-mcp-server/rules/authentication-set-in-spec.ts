@@ -6,7 +6,6 @@ export const authenticationSetInSpec = defineRule({
   id: 'authentication-set-in-spec',
   on: VirtualMCPServer,
   needs: ['config'],
-  reads: [],
   severity: 'warning',
   summary: '`incomingAuth` and `outgoingAuth` are set in `spec`, not in `spec.config`.',
   why: 'The operator takes both from `spec` and overwrites what `spec.config` has: backends are contacted without the credentials that are written there.',
@@ -14,7 +13,6 @@ export const authenticationSetInSpec = defineRule({
     symptom: 'what is written below `spec.config` has no effect; backends answer with 401',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
   sources: ['decision 3'],
   *check({ spec }, { path }) {
@@ -29,25 +27,19 @@ export const authenticationSetInSpec = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'in spec', value: server({ outgoingAuth: { source: 'discovered' } }) },
-      { title: 'other settings', value: server({ config: { passthroughHeaders: ['X-Request-Id'] } }) },
-    ],
-    invalid: [
-      {
-        title: 'in spec.config, as the file of the vmcp command has it',
-        value: server({
-          config: {
-            outgoingAuth: {
-              source: 'inline',
-              backends: { jira: { type: 'header_injection' } },
-            },
+    'in spec': { value: server({ outgoingAuth: { source: 'discovered' } }) },
+    'other settings': { value: server({ config: { passthroughHeaders: ['X-Request-Id'] } }) },
+    'in spec.config, as the file of the vmcp command has it': {
+      value: server({
+        config: {
+          outgoingAuth: {
+            source: 'inline',
+            backends: { jira: { type: 'header_injection' } },
           },
-        }),
-        findings: [
-          'spec.config.outgoingAuth: has no effect: the operator reads `spec.outgoingAuth` only; move it there',
-        ],
-      },
-    ],
+        },
+      }),
+      findings:
+        'spec.config.outgoingAuth: has no effect: the operator reads `spec.outgoingAuth` only; move it there',
+    },
   },
 })

@@ -5,6 +5,7 @@ import {
   namesText,
   nameText,
   type ObjectName,
+  says,
 } from '../../../rule/index.ts'
 import {
   authConfigNamed,
@@ -43,12 +44,9 @@ export const backendCredentialsConfigured = defineRule({
     threads: ['mitodl/ol-infrastructure#5295'],
   },
   sources: [
-    {
-      section: '5.2',
-      says: 'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.',
-    },
-    { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
-    { section: '7', says: 'A backend not listed under inline outgoing authentication gets no credentials.' },
+    says('5.2', 'discovered: the externalAuthConfigRef of each backend chooses; without one no credentials.'),
+    says('5.2', 'inline: backends that are not in the map receive unauthenticated requests.'),
+    says('7', 'A backend not listed under inline outgoing authentication gets no credentials.'),
     'decision 21',
   ],
   *check(gateway, { path, cluster }) {
@@ -70,56 +68,39 @@ export const backendCredentialsConfigured = defineRule({
     yield withoutCredentials(ID, advice(isDiscovered ? at : at.backends, detail), checking)
   },
   examples: {
-    valid: [
-      {
-        title: 'discovered: a reference in the backend',
-        value: gatewayOf(),
-        others: [checking('jira', 'key'), headerConfig('key')],
-      },
-      {
-        title: 'inline: an entry, and a default for the others',
-        value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }, 'key') }),
-        others: [checking('jira'), checking('wiki'), headerConfig('key')],
-      },
-      {
-        title: 'inline: a reference in a backend that is not listed, which releases use',
-        value: gatewayOf({ outgoingAuth: { source: 'inline' } }),
-        others: [checking('wiki', 'key'), headerConfig('key')],
-      },
-      {
-        title: 'a backend that checks no tokens',
-        value: gatewayOf(),
-        others: [backend('jira')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'discovered: a backend that checks tokens',
-        value: gatewayOf(),
-        others: [checking('wiki')],
-        findings: [
-          'spec.outgoingAuth: set `externalAuthConfigRef` in the workload, so that vMCP sends a token; workloads with `oidcConfigRef` answer 401 without one, and vMCP serves none of their tools: MCPServer "wiki"',
-        ],
-      },
-      {
-        title: 'inline: a backend that checks tokens',
-        value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
-        others: [backend('jira'), checking('wiki'), headerConfig('key')],
-        findings: [
-          'spec.outgoingAuth.backends: list the workload, or set a `default`, so that vMCP sends a token; workloads with `oidcConfigRef` answer 401 without one, and vMCP serves none of their tools: MCPServer "wiki"',
-        ],
-      },
-      {
-        title: 'no credentials on purpose, for a backend that checks tokens',
-        value: gatewayOf(),
-        others: [
-          checking('wiki', 'none'),
-          { kind: 'MCPExternalAuthConfig', metadata: { name: 'none' }, spec: { type: 'unauthenticated' } },
-        ],
-        findings: [
-          'spec.outgoingAuth: MCPExternalAuthConfig "none" of type unauthenticated sends no token; workloads with `oidcConfigRef` answer 401 without one, and vMCP serves none of their tools: MCPServer "wiki"',
-        ],
-      },
-    ],
+    'discovered: a reference in the backend': {
+      value: gatewayOf(),
+      others: [checking('jira', 'key'), headerConfig('key')],
+    },
+    'inline: an entry, and a default for the others': {
+      value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }, 'key') }),
+      others: [checking('jira'), checking('wiki'), headerConfig('key')],
+    },
+    'inline: a reference in a backend that is not listed, which releases use': {
+      value: gatewayOf({ outgoingAuth: { source: 'inline' } }),
+      others: [checking('wiki', 'key'), headerConfig('key')],
+    },
+    'a backend that checks no tokens': { value: gatewayOf(), others: [backend('jira')] },
+    'discovered: a backend that checks tokens': {
+      value: gatewayOf(),
+      others: [checking('wiki')],
+      findings:
+        'spec.outgoingAuth: set `externalAuthConfigRef` in the workload, so that vMCP sends a token; workloads with `oidcConfigRef` answer 401 without one, and vMCP serves none of their tools: MCPServer "wiki"',
+    },
+    'inline: a backend that checks tokens': {
+      value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
+      others: [backend('jira'), checking('wiki'), headerConfig('key')],
+      findings:
+        'spec.outgoingAuth.backends: list the workload, or set a `default`, so that vMCP sends a token; workloads with `oidcConfigRef` answer 401 without one, and vMCP serves none of their tools: MCPServer "wiki"',
+    },
+    'no credentials on purpose, for a backend that checks tokens': {
+      value: gatewayOf(),
+      others: [
+        checking('wiki', 'none'),
+        { kind: 'MCPExternalAuthConfig', metadata: { name: 'none' }, spec: { type: 'unauthenticated' } },
+      ],
+      findings:
+        'spec.outgoingAuth: MCPExternalAuthConfig "none" of type unauthenticated sends no token; workloads with `oidcConfigRef` answer 401 without one, and vMCP serves none of their tools: MCPServer "wiki"',
+    },
   },
 })

@@ -12,6 +12,7 @@ import {
   type AuthConfig,
   authConfigNamed,
   configsReached,
+  configWith,
   gatewayOf,
   headerConfig,
   inline,
@@ -24,14 +25,11 @@ import { VirtualMCPServer } from '../schema.ts'
 const ID = 'backend-secret-variable-unique'
 
 /** The API keys of two MCPExternalAuthConfigs in one Secret, for examples. */
-const keyOf = (name: string) => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name },
-  spec: {
-    type: 'headerInjection',
-    headerInjection: { headerName: 'X-Api-Key', valueSecretRef: { name: 'keys', key: 'jira' } },
-  },
-})
+const keyOf = (name: string) =>
+  configWith(name, 'headerInjection', {
+    headerName: 'X-Api-Key',
+    valueSecretRef: { name: 'keys', key: 'jira' },
+  })
 
 export const backendSecretVariableUnique = defineRule({
   id: ID,
@@ -67,28 +65,20 @@ export const backendSecretVariableUnique = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'other names',
-        value: gatewayOf({ outgoingAuth: inline({ jira: 'jira-api', wiki: 'jira-web' }) }),
-        others: [headerConfig('jira-api'), headerConfig('jira-web')],
-      },
-      {
-        title: 'one Secret for both',
-        value: gatewayOf({ outgoingAuth: inline({ jira: 'jira-api', wiki: 'jira.api' }) }),
-        others: [keyOf('jira-api'), keyOf('jira.api')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'names that differ by a dot',
-        value: gatewayOf({ outgoingAuth: inline({ jira: 'jira-api', wiki: 'jira.api' }) }),
-        others: [headerConfig('jira-api'), headerConfig('jira.api')],
-        findings: [
-          'spec.outgoingAuth.backends[wiki].externalAuthConfigRef.name: rename MCPExternalAuthConfig "jira.api": it has the environment variable of "jira-api" in vMCP, where - and . are alike, so the Secret of one is sent for both',
-        ],
-      },
-    ],
+    'other names': {
+      value: gatewayOf({ outgoingAuth: inline({ jira: 'jira-api', wiki: 'jira-web' }) }),
+      others: [headerConfig('jira-api'), headerConfig('jira-web')],
+    },
+    'one Secret for both': {
+      value: gatewayOf({ outgoingAuth: inline({ jira: 'jira-api', wiki: 'jira.api' }) }),
+      others: [keyOf('jira-api'), keyOf('jira.api')],
+    },
+    'names that differ by a dot': {
+      value: gatewayOf({ outgoingAuth: inline({ jira: 'jira-api', wiki: 'jira.api' }) }),
+      others: [headerConfig('jira-api'), headerConfig('jira.api')],
+      findings:
+        'spec.outgoingAuth.backends[wiki].externalAuthConfigRef.name: rename MCPExternalAuthConfig "jira.api": it has the environment variable of "jira-api" in vMCP, where - and . are alike, so the Secret of one is sent for both',
+    },
   },
 })
 

@@ -13,7 +13,6 @@ export const baselineClientScopesAdvertised = defineRule({
   id: 'baseline-client-scopes-advertised',
   on: VirtualMCPServer,
   needs: ['authServerConfig'],
-  reads: [],
   severity: 'warning',
   summary:
     'Each of `baselineClientScopes` is advertised: it is in `oidcConfigRef.scopes`, or one of openid, profile, email and offline_access where these are not given.',
@@ -40,25 +39,17 @@ export const baselineClientScopesAdvertised = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'scopes by default', value: advertising(undefined, ['openid', 'offline_access']) },
-      { title: 'scopes that are given', value: advertising(['openid', 'tools'], ['tools']) },
-    ],
-    invalid: [
-      {
-        title: 'a scope that only tokens of upstream providers have',
-        value: advertising(undefined, ['openid', 'tools']),
-        findings: [
-          'spec.authServerConfig.baselineClientScopes[1]: Invalid value: "tools": is not advertised, so the server does not start; add it to `incomingAuth.oidcConfigRef.scopes`',
-        ],
-      },
-      {
-        title: 'a scope that the list lacks',
-        value: advertising(['openid', 'profile'], ['offline_access']),
-        findings: [
-          'spec.authServerConfig.baselineClientScopes[0]: Invalid value: "offline_access": is not advertised, so the server does not start; add it to `incomingAuth.oidcConfigRef.scopes`',
-        ],
-      },
-    ],
+    'scopes by default': { value: advertising(undefined, ['openid', 'offline_access']) },
+    'scopes that are given': { value: advertising(['openid', 'tools'], ['tools']) },
+    'a scope that only tokens of upstream providers have': {
+      value: advertising(undefined, ['openid', 'tools']),
+      findings:
+        'spec.authServerConfig.baselineClientScopes[1]: Invalid value: "tools": is not advertised, so the server does not start; add it to `incomingAuth.oidcConfigRef.scopes`',
+    },
+    'a scope that the list lacks': {
+      value: advertising(['openid', 'profile'], ['offline_access']),
+      findings:
+        'spec.authServerConfig.baselineClientScopes[0]: Invalid value: "offline_access": is not advertised, so the server does not start; add it to `incomingAuth.oidcConfigRef.scopes`',
+    },
   },
 })

@@ -9,7 +9,6 @@ export const delegateClientScopesAdvertised = defineRule({
   id: 'delegate-client-scopes-advertised',
   on: VirtualMCPServer,
   needs: ['authServerConfig'],
-  reads: [],
   severity: 'warning',
   summary: 'The scopes of a delegate client or SPIFFE client are advertised in `oidcConfigRef.scopes`.',
   why: 'The operator refuses the configuration: a token with such a scope could not be issued.',
@@ -19,7 +18,6 @@ export const delegateClientScopesAdvertised = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.43 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check({ spec }, { path }) {
@@ -39,22 +37,13 @@ export const delegateClientScopesAdvertised = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a scope by default',
-        value: server({ authServerConfig: { ...embedded, delegateClients: [agent] } }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'a scope that nothing advertises',
-        value: server({
-          authServerConfig: { ...embedded, delegateClients: [{ ...agent, scopes: ['openid', 'tools'] }] },
-        }),
-        findings: [
-          'spec.authServerConfig.delegateClients[0].scopes[1]: Invalid value: "tools": is not advertised, so the operator refuses the configuration; add it to `incomingAuth.oidcConfigRef.scopes`',
-        ],
-      },
-    ],
+    'a scope by default': { value: server({ authServerConfig: { ...embedded, delegateClients: [agent] } }) },
+    'a scope that nothing advertises': {
+      value: server({
+        authServerConfig: { ...embedded, delegateClients: [{ ...agent, scopes: ['openid', 'tools'] }] },
+      }),
+      findings:
+        'spec.authServerConfig.delegateClients[0].scopes[1]: Invalid value: "tools": is not advertised, so the operator refuses the configuration; add it to `incomingAuth.oidcConfigRef.scopes`',
+    },
   },
 })

@@ -1,4 +1,4 @@
-import { advice, defineRule, end, relatedTo, shortQuote } from '../../../rule/index.ts'
+import { advice, defineRule, end, relatedTo, says, shortQuote } from '../../../rule/index.ts'
 import {
   backend,
   BACKEND_KINDS,
@@ -22,8 +22,8 @@ export const groupHasBackends = defineRule({
   summary: 'Some MCPServer, MCPRemoteProxy or MCPServerEntry belongs to the group.',
   why: 'The process starts and offers no tool.',
   sources: [
-    { section: '1', says: 'A named group of backends; a VirtualMCPServer selects it.' },
-    { section: '2.2', says: 'groupRef names the MCPGroup whose backends are fronted.' },
+    says('1', 'A named group of backends; a VirtualMCPServer selects it.'),
+    says('2.2', 'groupRef names the MCPGroup whose backends are fronted.'),
     'decision 10',
   ],
   *check(gateway, { path, cluster }) {
@@ -39,19 +39,13 @@ export const groupHasBackends = defineRule({
     )
   },
   examples: {
-    valid: [
-      { title: 'a member', value: gatewayOf(), others: [group(), backend('jira')] },
-      { title: 'members that came before their MCPGroup', value: gatewayOf(), others: [backend('jira')] },
-    ],
-    invalid: [
-      {
-        title: 'an empty group',
-        value: gatewayOf(),
-        others: [group()],
-        findings: [
-          'spec.groupRef.name: no backend in namespace \'default\' has "tools" as its `groupRef` yet, so no tool is offered',
-        ],
-      },
-    ],
+    'a member': { value: gatewayOf(), others: [group(), backend('jira')] },
+    'members that came before their MCPGroup': { value: gatewayOf(), others: [backend('jira')] },
+    'an empty group': {
+      value: gatewayOf(),
+      others: [group()],
+      findings:
+        'spec.groupRef.name: no backend in namespace \'default\' has "tools" as its `groupRef` yet, so no tool is offered',
+    },
   },
 })

@@ -18,7 +18,6 @@ export const inboundGrantResourceServed = defineRule({
   id: 'inbound-grant-resource-served',
   on: VirtualMCPServer,
   needs: ['authServerConfig'],
-  reads: [],
   severity: 'warning',
   summary:
     'Delegate clients and subjects of assertions ask for the `resourceUrl` of this server, and no assertion is made for it.',
@@ -29,7 +28,6 @@ export const inboundGrantResourceServed = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'delegate clients from 0.43 on, assertions from 0.45 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check({ spec }, { path }) {
@@ -58,26 +56,19 @@ export const inboundGrantResourceServed = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'a client', value: granting({ delegateClients: [agent] }) },
-      { title: 'an assertion', value: asserting(resourceUrl, 'https://auth.example.com/oauth/token') },
-    ],
-    invalid: [
-      {
-        title: 'a client that asks for a backend',
-        value: granting({ delegateClients: [{ ...agent, audiences: ['https://jira.example.com'] }] }),
-        findings: [
-          'spec.authServerConfig.delegateClients[0].audiences[0]: Invalid value: "https://jira.example.com": must be `resourceUrl`, "https://mcp.example.com", or the operator refuses it',
-        ],
-      },
-      {
-        title: 'a slash too many, and an assertion for the resource',
-        value: asserting('https://mcp.example.com/', 'https://mcp.example.com'),
-        findings: [
-          'spec.authServerConfig.trustedIssuers[0].jwtBearerGrant.subjectBindings[0].allowedResources[0]: Invalid value: "https://mcp.example.com/": must be `resourceUrl`, "https://mcp.example.com", or the operator refuses it',
-          'spec.authServerConfig.trustedIssuers[0].jwtBearerGrant.acceptedAudiences[0]: Forbidden: may not be `resourceUrl`, which the operator refuses here; name the token endpoint or the issuer of the authorization server',
-        ],
-      },
-    ],
+    'a client': { value: granting({ delegateClients: [agent] }) },
+    'an assertion': { value: asserting(resourceUrl, 'https://auth.example.com/oauth/token') },
+    'a client that asks for a backend': {
+      value: granting({ delegateClients: [{ ...agent, audiences: ['https://jira.example.com'] }] }),
+      findings:
+        'spec.authServerConfig.delegateClients[0].audiences[0]: Invalid value: "https://jira.example.com": must be `resourceUrl`, "https://mcp.example.com", or the operator refuses it',
+    },
+    'a slash too many, and an assertion for the resource': {
+      value: asserting('https://mcp.example.com/', 'https://mcp.example.com'),
+      findings: [
+        'spec.authServerConfig.trustedIssuers[0].jwtBearerGrant.subjectBindings[0].allowedResources[0]: Invalid value: "https://mcp.example.com/": must be `resourceUrl`, "https://mcp.example.com", or the operator refuses it',
+        'spec.authServerConfig.trustedIssuers[0].jwtBearerGrant.acceptedAudiences[0]: Forbidden: may not be `resourceUrl`, which the operator refuses here; name the token endpoint or the issuer of the authorization server',
+      ],
+    },
   },
 })

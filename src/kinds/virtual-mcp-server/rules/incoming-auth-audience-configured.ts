@@ -1,4 +1,4 @@
-import { about, defineRule, invalid, isAbsent, required } from '../../../rule/index.ts'
+import { about, defineRule, invalid, isAbsent, must, required } from '../../../rule/index.ts'
 import { incoming, oidc } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -6,19 +6,18 @@ export const incomingAuthAudienceConfigured = defineRule({
   id: 'incoming-auth-audience-configured',
   on: VirtualMCPServer,
   needs: ['incomingAuth'],
-  reads: [],
   severity: 'error',
   summary:
     'With `oidcConfigRef` the expected audience is set, in the reference or beside it, and where both are set they agree.',
   why: 'Without an audience a token that was issued for another service would be accepted, so none is.',
   sources: [
-    { section: '2.2', must: 'audience stands beside oidcConfigRef and is required when that is used.' },
-    { section: '5.1', must: 'With oidcConfigRef audience must be set explicitly.' },
-    {
-      section: '5.1',
-      must: 'With the embedded authorization server incomingAuth must validate the JWTs it issues: oidcConfigRef and audience.',
-    },
-    { section: '7', must: 'oidcConfigRef used without audience.' },
+    must('2.2', 'audience stands beside oidcConfigRef and is required when that is used.'),
+    must('5.1', 'With oidcConfigRef audience must be set explicitly.'),
+    must(
+      '5.1',
+      'With the embedded authorization server incomingAuth must validate the JWTs it issues: oidcConfigRef and audience.',
+    ),
+    must('7', 'oidcConfigRef used without audience.'),
     'decision 4',
   ],
   *check({ spec }, { path }) {
@@ -58,44 +57,31 @@ export const incomingAuthAudienceConfigured = defineRule({
         given.exists(audience, audience != '') && given.all(audience, audience == given[0]))`,
   },
   examples: {
-    valid: [
-      { title: 'in the reference', value: incoming(oidc) },
-      {
-        title: 'beside the reference, where the specification has it and releases refuse it',
-        value: incoming({ type: 'oidc', oidcConfigRef: { name: 'corporate' }, audience: 'tools' }),
-      },
-      { title: 'the same in both', value: incoming({ ...oidc, audience: 'tools' }) },
-      { title: 'no reference, no audience', value: incoming({ type: 'anonymous' }) },
-    ],
-    invalid: [
-      {
-        title: 'no audience',
-        value: incoming({ type: 'oidc', oidcConfigRef: { name: 'corporate' } }),
-        findings: [
-          'spec.incomingAuth.audience: Required value: set `oidcConfigRef.audience`, which every release reads, to the expected audience',
-        ],
-      },
-      {
-        title: 'an empty audience, which is none, whatever the type',
-        value: incoming({ type: 'anonymous', oidcConfigRef: { name: 'corporate' }, audience: '' }),
-        findings: [
-          'spec.incomingAuth.audience: Required value: set `oidcConfigRef.audience`, which every release reads, to the expected audience',
-        ],
-      },
-      {
-        title: 'two that differ',
-        value: incoming({ ...oidc, audience: 'other' }),
-        findings: [
-          'spec.incomingAuth.audience: Invalid value: "other": must equal `oidcConfigRef.audience`, the one that releases read; remove this',
-        ],
-      },
-      {
-        title: 'one that is empty and one that is not',
-        value: incoming({ ...oidc, audience: '' }),
-        findings: [
-          'spec.incomingAuth.audience: Invalid value: "": must equal `oidcConfigRef.audience`, the one that releases read; remove this',
-        ],
-      },
-    ],
+    'in the reference': { value: incoming(oidc) },
+    'beside the reference, where the specification has it and releases refuse it': {
+      value: incoming({ type: 'oidc', oidcConfigRef: { name: 'corporate' }, audience: 'tools' }),
+    },
+    'the same in both': { value: incoming({ ...oidc, audience: 'tools' }) },
+    'no reference, no audience': { value: incoming({ type: 'anonymous' }) },
+    'no audience': {
+      value: incoming({ type: 'oidc', oidcConfigRef: { name: 'corporate' } }),
+      findings:
+        'spec.incomingAuth.audience: Required value: set `oidcConfigRef.audience`, which every release reads, to the expected audience',
+    },
+    'an empty audience, which is none, whatever the type': {
+      value: incoming({ type: 'anonymous', oidcConfigRef: { name: 'corporate' }, audience: '' }),
+      findings:
+        'spec.incomingAuth.audience: Required value: set `oidcConfigRef.audience`, which every release reads, to the expected audience',
+    },
+    'two that differ': {
+      value: incoming({ ...oidc, audience: 'other' }),
+      findings:
+        'spec.incomingAuth.audience: Invalid value: "other": must equal `oidcConfigRef.audience`, the one that releases read; remove this',
+    },
+    'one that is empty and one that is not': {
+      value: incoming({ ...oidc, audience: '' }),
+      findings:
+        'spec.incomingAuth.audience: Invalid value: "": must equal `oidcConfigRef.audience`, the one that releases read; remove this',
+    },
   },
 })

@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, says } from '../../../rule/index.ts'
 import { incoming, oidc } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -6,12 +6,11 @@ export const incomingAuthAuthenticates = defineRule({
   id: 'incoming-auth-authenticates',
   on: VirtualMCPServer,
   needs: ['incomingAuth'],
-  reads: [],
   severity: 'advice',
   summary: 'Clients authenticate before they reach a backend.',
   why: 'With `anonymous` all access control is disabled: whoever reaches the server may call every backend.',
   sources: [
-    { section: '5.1', says: 'anonymous disables all access control: development only, not for production.' },
+    says('5.1', 'anonymous disables all access control: development only, not for production.'),
     'decision 21',
   ],
   *check({ spec }, { path }) {
@@ -22,15 +21,10 @@ export const incomingAuthAuthenticates = defineRule({
     )
   },
   examples: {
-    valid: [{ title: 'OIDC', value: incoming(oidc) }],
-    invalid: [
-      {
-        title: 'no authentication',
-        value: incoming({ type: 'anonymous' }),
-        findings: [
-          "spec.incomingAuth.type: 'anonymous' disables all access control; use 'oidc' in production",
-        ],
-      },
-    ],
+    OIDC: { value: incoming(oidc) },
+    'no authentication': {
+      value: incoming({ type: 'anonymous' }),
+      findings: "spec.incomingAuth.type: 'anonymous' disables all access control; use 'oidc' in production",
+    },
   },
 })

@@ -1,17 +1,16 @@
-import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, says } from '../../../rule/index.ts'
 import { incoming, oidc } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
 export const incomingAuthConfigured = defineRule({
   id: 'incoming-auth-configured',
   on: VirtualMCPServer,
-  reads: [],
   severity: 'warning',
   summary: 'The server says how clients authenticate.',
   why: 'Whether everyone may call the backends is left to the release that runs.',
   sources: [
-    { section: '2.2', says: 'incomingAuth says how clients authenticate: type anonymous or oidc.' },
-    { section: '5.1', says: 'A client authenticates to vMCP as incomingAuth says.' },
+    says('2.2', 'incomingAuth says how clients authenticate: type anonymous or oidc.'),
+    says('5.1', 'A client authenticates to vMCP as incomingAuth says.'),
     'decision 5',
   ],
   *check({ spec }, { path }) {
@@ -22,15 +21,11 @@ export const incomingAuthConfigured = defineRule({
     )
   },
   examples: {
-    valid: [{ title: 'OIDC', value: incoming(oidc) }],
-    invalid: [
-      {
-        title: 'no incoming authentication',
-        value: { spec: { groupRef: { name: 'tools' } } },
-        findings: [
-          "spec.incomingAuth: without it the operator release decides whether everyone may call the backends; set it, with `type` 'oidc'",
-        ],
-      },
-    ],
+    OIDC: { value: incoming(oidc) },
+    'no incoming authentication': {
+      value: { spec: { groupRef: { name: 'tools' } } },
+      findings:
+        "spec.incomingAuth: without it the operator release decides whether everyone may call the backends; set it, with `type` 'oidc'",
+    },
   },
 })

@@ -1,4 +1,4 @@
-import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, says } from '../../../rule/index.ts'
 import { incoming, oidc } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -6,14 +6,10 @@ export const incomingAuthInlineOidcChecked = defineRule({
   id: 'incoming-auth-inline-oidc-checked',
   on: VirtualMCPServer,
   needs: ['incomingAuth'],
-  reads: [],
   severity: 'warning',
   summary: 'Token validation is described by an MCPOIDCConfig, which is checked.',
   why: 'Mistakes in the inline `oidcConfig` of older releases show only when the first client comes; without an audience tokens for other services pass.',
-  sources: [
-    { section: '2.2', says: 'For inline OIDC configuration audience is optional but recommended.' },
-    'decision 5',
-  ],
+  sources: [says('2.2', 'For inline OIDC configuration audience is optional but recommended.'), 'decision 5'],
   *check({ spec }, { path }) {
     const incomingAuth = spec?.incomingAuth
     if (!incomingAuth || isAbsent(incomingAuth, 'oidcConfig')) return
@@ -23,15 +19,11 @@ export const incomingAuthInlineOidcChecked = defineRule({
     )
   },
   examples: {
-    valid: [{ title: 'a shared configuration', value: incoming(oidc) }],
-    invalid: [
-      {
-        title: 'an inline configuration',
-        value: incoming({ type: 'oidc', oidcConfig: { type: 'inline' } }),
-        findings: [
-          'spec.incomingAuth.oidcConfig: is of older releases, and nothing here checks it: without an audience tokens for other services pass; add one, or move it to an MCPOIDCConfig and set `oidcConfigRef`',
-        ],
-      },
-    ],
+    'a shared configuration': { value: incoming(oidc) },
+    'an inline configuration': {
+      value: incoming({ type: 'oidc', oidcConfig: { type: 'inline' } }),
+      findings:
+        'spec.incomingAuth.oidcConfig: is of older releases, and nothing here checks it: without an audience tokens for other services pass; add one, or move it to an MCPOIDCConfig and set `oidcConfigRef`',
+    },
   },
 })

@@ -1,4 +1,4 @@
-import { defineRule, isAbsent, required } from '../../../rule/index.ts'
+import { defineRule, isAbsent, must, required } from '../../../rule/index.ts'
 import { incoming, oidc } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -6,17 +6,13 @@ export const incomingAuthOidcConfigRefConfigured = defineRule({
   id: 'incoming-auth-oidc-config-ref-configured',
   on: VirtualMCPServer,
   needs: ['incomingAuth'],
-  reads: [],
   severity: 'error',
   summary:
     'Incoming authentication of type `oidc` names the MCPOIDCConfig that validates tokens, or has the inline `oidcConfig` of older releases.',
   why: 'Nothing says which issuer to trust, so no token can be validated.',
   sources: [
-    { section: '2.2', must: 'oidcConfigRef is used with type oidc.' },
-    {
-      section: '5.1',
-      must: 'With type oidc tokens are validated against the MCPOIDCConfig named by oidcConfigRef.',
-    },
+    must('2.2', 'oidcConfigRef is used with type oidc.'),
+    must('5.1', 'With type oidc tokens are validated against the MCPOIDCConfig named by oidcConfigRef.'),
     'decision 5',
   ],
   *check({ spec }, { path }) {
@@ -32,20 +28,14 @@ export const incomingAuthOidcConfigRefConfigured = defineRule({
       self.spec.incomingAuth.?oidcConfig.orValue(null) != null`,
   },
   examples: {
-    valid: [
-      { title: 'a shared configuration', value: incoming(oidc) },
-      {
-        title: 'an inline configuration of an older release',
-        value: incoming({ type: 'oidc', oidcConfig: { type: 'inline' } }),
-      },
-      { title: 'no authentication', value: incoming({ type: 'anonymous' }) },
-    ],
-    invalid: [
-      {
-        title: 'no configuration',
-        value: incoming({ type: 'oidc' }),
-        findings: ["spec.incomingAuth.oidcConfigRef: Required value: must be set when `type` is 'oidc'"],
-      },
-    ],
+    'a shared configuration': { value: incoming(oidc) },
+    'an inline configuration of an older release': {
+      value: incoming({ type: 'oidc', oidcConfig: { type: 'inline' } }),
+    },
+    'no authentication': { value: incoming({ type: 'anonymous' }) },
+    'no configuration': {
+      value: incoming({ type: 'oidc' }),
+      findings: "spec.incomingAuth.oidcConfigRef: Required value: must be set when `type` is 'oidc'",
+    },
   },
 })

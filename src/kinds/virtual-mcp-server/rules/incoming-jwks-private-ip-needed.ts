@@ -1,4 +1,4 @@
-import { advice, defineRule, end, nameText, relatedTo } from '../../../rule/index.ts'
+import { advice, defineRule, end, nameText, relatedTo, says } from '../../../rule/index.ts'
 import {
   authServer,
   gatewayOf,
@@ -6,6 +6,7 @@ import {
   OIDC_CONFIG,
   oidcConfig,
   oidcConfigNamed,
+  otherOf,
 } from '../../../relations/index.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -18,7 +19,7 @@ export const incomingJwksPrivateIpNeeded = defineRule({
   summary: 'Beside an embedded authorization server, the MCPOIDCConfig does not set `jwksAllowPrivateIP`.',
   why: 'Keys are fetched in-process then; the setting only opens the way to private addresses.',
   sources: [
-    { section: '2.3', says: 'jwksAllowPrivateIP is not needed beside an embedded authorization server.' },
+    says('2.3', 'jwksAllowPrivateIP is not needed beside an embedded authorization server.'),
     'decision 21',
   ],
   *check({ spec }, { path, cluster }) {
@@ -38,31 +39,20 @@ export const incomingJwksPrivateIpNeeded = defineRule({
     )
   },
   examples: {
-    valid: [
-      {
-        title: 'not set',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [oidcConfig('corporate')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'set beside the issuer',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [
-          {
-            kind: 'MCPOIDCConfig',
-            metadata: { name: 'corporate' },
-            spec: {
-              type: 'inline',
-              inline: { issuer: 'https://auth.example.com', jwksAllowPrivateIP: true },
-            },
-          },
-        ],
-        findings: [
-          'spec.incomingAuth.oidcConfigRef.name: MCPOIDCConfig "corporate" sets jwksAllowPrivateIP, which authServerConfig does not need',
-        ],
-      },
-    ],
+    'not set': {
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [oidcConfig('corporate')],
+    },
+    'set beside the issuer': {
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [
+        otherOf('MCPOIDCConfig', 'corporate', {
+          type: 'inline',
+          inline: { issuer: 'https://auth.example.com', jwksAllowPrivateIP: true },
+        }),
+      ],
+      findings:
+        'spec.incomingAuth.oidcConfigRef.name: MCPOIDCConfig "corporate" sets jwksAllowPrivateIP, which authServerConfig does not need',
+    },
   },
 })

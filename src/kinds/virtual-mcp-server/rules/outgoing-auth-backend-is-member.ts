@@ -8,6 +8,7 @@ import {
   outage,
   type Path,
   relatedTo,
+  says,
   shortQuote,
 } from '../../../rule/index.ts'
 import {
@@ -43,11 +44,10 @@ export const outgoingAuthBackendIsMember = defineRule({
       'the backend answers 401, or is missing from the tools, although `backends` names its credentials',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
   sources: [
-    { section: '2.2', says: 'A key of backends is the name of the backend MCPServer.' },
-    { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
+    says('2.2', 'A key of backends is the name of the backend MCPServer.'),
+    says('5.2', 'inline: backends that are not in the map receive unauthenticated requests.'),
     'decision 10',
   ],
   *check(gateway, { path, cluster }) {
@@ -82,39 +82,29 @@ export const outgoingAuthBackendIsMember = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a member of each kind',
-        value: gatewayOf({ outgoingAuth: inline({ jira: 'key', wiki: 'key' }) }),
-        others: [backend('jira'), backend('wiki', undefined, 'MCPServerEntry'), headerConfig('key')],
-      },
-      {
-        title: 'before every backend of its group',
-        value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
-        others: [group(), headerConfig('key')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'a misspelt key',
-        value: gatewayOf({ outgoingAuth: inline({ jirra: 'key' }, 'key') }),
-        others: [backend('jira'), headerConfig('key')],
-        findings: [
-          'spec.outgoingAuth.backends[jirra]: Not found: "jirra": is not a backend of group "tools" in namespace \'default\', so it has no effect; did you mean "jira"',
-        ],
-      },
-      {
-        title: 'a backend that is not there yet, or in another group',
-        value: gatewayOf({ outgoingAuth: inline({ jira: 'key', wiki: 'key' }) }),
-        others: [
-          backend('jira'),
-          { kind: 'MCPServer', metadata: { name: 'wiki' }, spec: { groupRef: { name: 'other' } } },
-          headerConfig('key'),
-        ],
-        findings: [
-          'spec.outgoingAuth.backends[wiki]: Not found: "wiki": is not a backend of group "tools" in namespace \'default\' yet, so it has no effect',
-        ],
-      },
-    ],
+    'a member of each kind': {
+      value: gatewayOf({ outgoingAuth: inline({ jira: 'key', wiki: 'key' }) }),
+      others: [backend('jira'), backend('wiki', undefined, 'MCPServerEntry'), headerConfig('key')],
+    },
+    'before every backend of its group': {
+      value: gatewayOf({ outgoingAuth: inline({ jira: 'key' }) }),
+      others: [group(), headerConfig('key')],
+    },
+    'a misspelt key': {
+      value: gatewayOf({ outgoingAuth: inline({ jirra: 'key' }, 'key') }),
+      others: [backend('jira'), headerConfig('key')],
+      findings:
+        'spec.outgoingAuth.backends[jirra]: Not found: "jirra": is not a backend of group "tools" in namespace \'default\', so it has no effect; did you mean "jira"',
+    },
+    'a backend that is not there yet, or in another group': {
+      value: gatewayOf({ outgoingAuth: inline({ jira: 'key', wiki: 'key' }) }),
+      others: [
+        backend('jira'),
+        { kind: 'MCPServer', metadata: { name: 'wiki' }, spec: { groupRef: { name: 'other' } } },
+        headerConfig('key'),
+      ],
+      findings:
+        'spec.outgoingAuth.backends[wiki]: Not found: "wiki": is not a backend of group "tools" in namespace \'default\' yet, so it has no effect',
+    },
   },
 })

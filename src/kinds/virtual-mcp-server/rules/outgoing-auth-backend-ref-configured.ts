@@ -1,4 +1,4 @@
-import { defineRule, isAbsent, required } from '../../../rule/index.ts'
+import { defineRule, isAbsent, must, required } from '../../../rule/index.ts'
 import { outgoing } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -6,15 +6,11 @@ export const outgoingAuthBackendRefConfigured = defineRule({
   id: 'outgoing-auth-backend-ref-configured',
   on: VirtualMCPServer,
   needs: ['outgoingAuth'],
-  reads: [],
   severity: 'error',
   summary: 'A backend of type `externalAuthConfigRef` names the MCPExternalAuthConfig to use.',
   why: 'Nothing says which credentials to send to the backend.',
   sources: [
-    {
-      section: '2.2',
-      must: 'The type of a backend is externalAuthConfigRef, which then names an MCPExternalAuthConfig.',
-    },
+    must('2.2', 'The type of a backend is externalAuthConfigRef, which then names an MCPExternalAuthConfig.'),
     'decision 5',
   ],
   *check({ spec }, { path }) {
@@ -35,26 +31,19 @@ export const outgoingAuthBackendRefConfigured = defineRule({
         self.spec.outgoingAuth.backends[name].?externalAuthConfigRef.orValue(null) != null)`,
   },
   examples: {
-    valid: [
-      {
-        title: 'a reference, and a backend that brings its own',
-        value: outgoing({
-          source: 'inline',
-          backends: {
-            jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } },
-            github: { type: 'discovered' },
-          },
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'no reference',
-        value: outgoing({ source: 'inline', backends: { jira: { type: 'externalAuthConfigRef' } } }),
-        findings: [
-          "spec.outgoingAuth.backends[jira].externalAuthConfigRef: Required value: must be set when `type` is 'externalAuthConfigRef'",
-        ],
-      },
-    ],
+    'a reference, and a backend that brings its own': {
+      value: outgoing({
+        source: 'inline',
+        backends: {
+          jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } },
+          github: { type: 'discovered' },
+        },
+      }),
+    },
+    'no reference': {
+      value: outgoing({ source: 'inline', backends: { jira: { type: 'externalAuthConfigRef' } } }),
+      findings:
+        "spec.outgoingAuth.backends[jira].externalAuthConfigRef: Required value: must be set when `type` is 'externalAuthConfigRef'",
+    },
   },
 })

@@ -1,4 +1,4 @@
-import { advice, defineRule, isAbsent, outage } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, outage, says } from '../../../rule/index.ts'
 import { outgoing } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -8,7 +8,6 @@ export const outgoingAuthDefaultRefConfigured = defineRule({
   id: 'outgoing-auth-default-ref-configured',
   on: VirtualMCPServer,
   needs: ['outgoingAuth'],
-  reads: [],
   severity: 'warning',
   summary: 'The default strategy names the MCPExternalAuthConfig to use.',
   why: 'Backends that are not listed are contacted without credentials, as if there were no default. With `type: externalAuthConfigRef` the operator does not reconcile the VirtualMCPServer, whatever the source.',
@@ -17,14 +16,10 @@ export const outgoingAuthDefaultRefConfigured = defineRule({
       'the VirtualMCPServer is not reconciled: "failed to convert default backend auth: … externalAuthConfigRef type requires externalAuthConfigRef field"',
     reportedBy: 'operator',
     consequence: 'does not start',
-    threads: [],
   },
   sources: [
-    { section: '2.2', says: 'A default reference exists at outgoingAuth.default.externalAuthConfigRef.' },
-    {
-      section: '5.2',
-      says: 'inline: strategies come from the map outgoingAuth.backends; discovered: it is not read.',
-    },
+    says('2.2', 'A default reference exists at outgoingAuth.default.externalAuthConfigRef.'),
+    says('5.2', 'inline: strategies come from the map outgoingAuth.backends; discovered: it is not read.'),
     'decision 10',
   ],
   *check({ spec }, { path }) {
@@ -37,25 +32,16 @@ export const outgoingAuthDefaultRefConfigured = defineRule({
       yield advice(at, 'does nothing; set `externalAuthConfigRef` or remove it')
   },
   examples: {
-    valid: [
-      {
-        title: 'a reference',
-        value: outgoing({ source: 'inline', default: { externalAuthConfigRef: { name: 'jira' } } }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'an empty default',
-        value: outgoing({ source: 'inline', default: {} }),
-        findings: ['spec.outgoingAuth.default: does nothing; set `externalAuthConfigRef` or remove it'],
-      },
-      {
-        title: 'the type of releases without a reference, although it is not used',
-        value: outgoing({ source: 'discovered', default: { type: 'externalAuthConfigRef' } }),
-        findings: [
-          `spec.outgoingAuth.default: ${NOT_RECONCILED}; set \`externalAuthConfigRef\` or remove it`,
-        ],
-      },
-    ],
+    'a reference': {
+      value: outgoing({ source: 'inline', default: { externalAuthConfigRef: { name: 'jira' } } }),
+    },
+    'an empty default': {
+      value: outgoing({ source: 'inline', default: {} }),
+      findings: 'spec.outgoingAuth.default: does nothing; set `externalAuthConfigRef` or remove it',
+    },
+    'the type of releases without a reference, although it is not used': {
+      value: outgoing({ source: 'discovered', default: { type: 'externalAuthConfigRef' } }),
+      findings: `spec.outgoingAuth.default: ${NOT_RECONCILED}; set \`externalAuthConfigRef\` or remove it`,
+    },
   },
 })

@@ -1,4 +1,4 @@
-import { advice, defineRule } from '../../../rule/index.ts'
+import { advice, defineRule, says } from '../../../rule/index.ts'
 import {
   BACKEND_KINDS,
   groupOf,
@@ -20,8 +20,8 @@ export const outgoingAuthInlineConfigured = defineRule({
   summary: 'With source inline there is a strategy for some backend, or a default.',
   why: 'Backends are contacted without credentials; releases use the reference of a backend itself, where it has one.',
   sources: [
-    { section: '5.2', says: 'inline: backends that are not in the map receive unauthenticated requests.' },
-    { section: '7', says: 'A backend not listed under inline outgoing authentication gets no credentials.' },
+    says('5.2', 'inline: backends that are not in the map receive unauthenticated requests.'),
+    says('7', 'A backend not listed under inline outgoing authentication gets no credentials.'),
     'decision 21',
   ],
   *check(gateway, { path, cluster }) {
@@ -33,23 +33,13 @@ export const outgoingAuthInlineConfigured = defineRule({
     yield advice(path.spec.outgoingAuth, NOTHING)
   },
   examples: {
-    valid: [
-      {
-        title: 'a default for all',
-        value: outgoing({ source: 'inline', default: { externalAuthConfigRef: { name: 'jira' } } }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'nothing inline',
-        value: outgoing({ source: 'inline' }),
-        findings: [`spec.outgoingAuth: ${NOTHING}`],
-      },
-      {
-        title: 'an empty map',
-        value: outgoing({ source: 'inline', backends: {} }),
-        findings: [`spec.outgoingAuth: ${NOTHING}`],
-      },
-    ],
+    'a default for all': {
+      value: outgoing({ source: 'inline', default: { externalAuthConfigRef: { name: 'jira' } } }),
+    },
+    'nothing inline': { value: outgoing({ source: 'inline' }), findings: `spec.outgoingAuth: ${NOTHING}` },
+    'an empty map': {
+      value: outgoing({ source: 'inline', backends: {} }),
+      findings: `spec.outgoingAuth: ${NOTHING}`,
+    },
   },
 })

@@ -9,7 +9,6 @@ export const outgoingAuthInlineTypeResolved = defineRule({
   id: 'outgoing-auth-inline-type-resolved',
   on: VirtualMCPServer,
   needs: ['outgoingAuth'],
-  reads: [],
   severity: 'warning',
   summary: 'With the source `inline` no strategy is of type `discovered`.',
   why: 'The operator writes the type as it is into the configuration of vMCP, which knows no strategy of that name and ends. Without an entry, the reference of the backend itself counts.',
@@ -18,7 +17,6 @@ export const outgoingAuthInlineTypeResolved = defineRule({
       'CrashLoopBackOff; the log says "outgoingAuth.backends.<name>: type must be one of: unauthenticated, …"',
     reportedBy: 'start-up',
     consequence: 'does not start',
-    threads: [],
   },
   sources: ['decision 3', 'decision 5'],
   *check({ spec }, { path }) {
@@ -32,30 +30,22 @@ export const outgoingAuthInlineTypeResolved = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'a configuration',
-        value: outgoing({
-          source: 'inline',
-          backends: { jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } } },
-        }),
-      },
-      {
-        title: 'the source discovered',
-        value: outgoing({ source: 'discovered', backends: { jira: { type: 'discovered' } } }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'a backend that is to bring its own',
-        value: outgoing({ source: 'inline', backends: { jira: { type: 'discovered' } } }),
-        findings: [`spec.outgoingAuth.backends[jira].type: ${ADVICE}`],
-      },
-      {
-        title: 'the others as well',
-        value: outgoing({ source: 'inline', default: { type: 'discovered' } }),
-        findings: [`spec.outgoingAuth.default.type: ${ADVICE}`],
-      },
-    ],
+    'a configuration': {
+      value: outgoing({
+        source: 'inline',
+        backends: { jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } } },
+      }),
+    },
+    'the source discovered': {
+      value: outgoing({ source: 'discovered', backends: { jira: { type: 'discovered' } } }),
+    },
+    'a backend that is to bring its own': {
+      value: outgoing({ source: 'inline', backends: { jira: { type: 'discovered' } } }),
+      findings: `spec.outgoingAuth.backends[jira].type: ${ADVICE}`,
+    },
+    'the others as well': {
+      value: outgoing({ source: 'inline', default: { type: 'discovered' } }),
+      findings: `spec.outgoingAuth.default.type: ${ADVICE}`,
+    },
   },
 })

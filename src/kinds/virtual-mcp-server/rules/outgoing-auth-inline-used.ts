@@ -1,4 +1,4 @@
-import { advice, defineRule, isAbsent } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, says } from '../../../rule/index.ts'
 import { outgoing } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
 
@@ -6,7 +6,6 @@ export const outgoingAuthInlineUsed = defineRule({
   id: 'outgoing-auth-inline-used',
   on: VirtualMCPServer,
   needs: ['outgoingAuth'],
-  reads: [],
   severity: 'warning',
   summary: '`backends` and `default` are set with the source `inline` only.',
   why: 'With `discovered`, the source when none is given, each backend brings its own strategy. Up to release 0.46 vMCP reads these at its start and drops them a second later, so that the backend is contacted without credentials; later releases use them for a backend without a reference of its own.',
@@ -18,11 +17,8 @@ export const outgoingAuthInlineUsed = defineRule({
     threads: ['stacklok/toolhive#6454', 'stacklok/toolhive#6513', 'stacklok/toolhive#6329'],
   },
   sources: [
-    { section: '2.2', says: 'backends is used with source inline.' },
-    {
-      section: '5.2',
-      says: 'inline: strategies come from the map outgoingAuth.backends; discovered: it is not read.',
-    },
+    says('2.2', 'backends is used with source inline.'),
+    says('5.2', 'inline: strategies come from the map outgoingAuth.backends; discovered: it is not read.'),
     'decision 10',
   ],
   *check({ spec }, { path }) {
@@ -38,33 +34,24 @@ export const outgoingAuthInlineUsed = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'inline strategies',
-        value: outgoing({
-          source: 'inline',
-          backends: { jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } } },
-        }),
-      },
-      { title: 'each backend brings its own', value: outgoing({ source: 'discovered' }) },
-    ],
-    invalid: [
-      {
-        title: 'strategies without a source',
-        value: outgoing({
-          backends: { jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } } },
-        }),
-        findings: [
-          "spec.outgoingAuth.backends: with source 'discovered' it is dropped after the start (up to release 0.46), or counts only for backends without a reference; set `source` to 'inline' or remove it",
-        ],
-      },
-      {
-        title: 'a default that is not read',
-        value: outgoing({ source: 'discovered', default: { externalAuthConfigRef: { name: 'jira' } } }),
-        findings: [
-          "spec.outgoingAuth.default: with source 'discovered' it is dropped after the start (up to release 0.46), or counts only for backends without a reference; set `source` to 'inline' or remove it",
-        ],
-      },
-    ],
+    'inline strategies': {
+      value: outgoing({
+        source: 'inline',
+        backends: { jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } } },
+      }),
+    },
+    'each backend brings its own': { value: outgoing({ source: 'discovered' }) },
+    'strategies without a source': {
+      value: outgoing({
+        backends: { jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'jira' } } },
+      }),
+      findings:
+        "spec.outgoingAuth.backends: with source 'discovered' it is dropped after the start (up to release 0.46), or counts only for backends without a reference; set `source` to 'inline' or remove it",
+    },
+    'a default that is not read': {
+      value: outgoing({ source: 'discovered', default: { externalAuthConfigRef: { name: 'jira' } } }),
+      findings:
+        "spec.outgoingAuth.default: with source 'discovered' it is dropped after the start (up to release 0.46), or counts only for backends without a reference; set `source` to 'inline' or remove it",
+    },
   },
 })

@@ -14,7 +14,6 @@ export const passthroughHeaderAllowed = defineRule({
   id: 'passthrough-header-allowed',
   on: VirtualMCPServer,
   needs: ['passthroughHeaders', 'config'],
-  reads: [],
   severity: 'warning',
   summary:
     '`passthroughHeaders` names headers that may go to every backend: none with credentials of the client, of the connection or of a proxy.',
@@ -45,33 +44,26 @@ export const passthroughHeaderAllowed = defineRule({
     }
   },
   examples: {
-    valid: [
-      { title: 'a header of its own', value: server({ passthroughHeaders: ['X-Api-Key', 'X-Request-Id'] }) },
-      {
-        title: 'an older place that is not read',
-        value: server({
-          passthroughHeaders: ['X-Api-Key'],
-          config: { passthroughHeaders: ['Authorization'] },
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'credentials of the client',
-        value: server({ passthroughHeaders: ['authorization', 'Cookie'] }),
-        findings: [
-          `spec.passthroughHeaders[0]: Invalid value: "authorization": ${NOT_SENT}`,
-          `spec.passthroughHeaders[1]: Invalid value: "Cookie": ${NOT_SENT}`,
-        ],
-      },
-      {
-        title: 'a header of proxies, and no name, in the older place',
-        value: server({ config: { passthroughHeaders: ['X-Forwarded-For', 'X Trace'] } }),
-        findings: [
-          `spec.config.passthroughHeaders[0]: Invalid value: "X-Forwarded-For": ${NOT_SENT}`,
-          'spec.config.passthroughHeaders[1]: Invalid value: "X Trace": must be the name of a header, such as \'X-Request-Id\', or the server does not start',
-        ],
-      },
-    ],
+    'a header of its own': { value: server({ passthroughHeaders: ['X-Api-Key', 'X-Request-Id'] }) },
+    'an older place that is not read': {
+      value: server({
+        passthroughHeaders: ['X-Api-Key'],
+        config: { passthroughHeaders: ['Authorization'] },
+      }),
+    },
+    'credentials of the client': {
+      value: server({ passthroughHeaders: ['authorization', 'Cookie'] }),
+      findings: [
+        `spec.passthroughHeaders[0]: Invalid value: "authorization": ${NOT_SENT}`,
+        `spec.passthroughHeaders[1]: Invalid value: "Cookie": ${NOT_SENT}`,
+      ],
+    },
+    'a header of proxies, and no name, in the older place': {
+      value: server({ config: { passthroughHeaders: ['X-Forwarded-For', 'X Trace'] } }),
+      findings: [
+        `spec.config.passthroughHeaders[0]: Invalid value: "X-Forwarded-For": ${NOT_SENT}`,
+        'spec.config.passthroughHeaders[1]: Invalid value: "X Trace": must be the name of a header, such as \'X-Request-Id\', or the server does not start',
+      ],
+    },
   },
 })

@@ -7,7 +7,6 @@ export const primaryUpstreamProviderChosen = defineRule({
   id: 'primary-upstream-provider-chosen',
   on: VirtualMCPServer,
   needs: ['incomingAuth'],
-  reads: [],
   severity: 'warning',
   summary: 'Policies beside an embedded authorization server have a provider whose claims they see.',
   why: 'Policies see the claims of one provider: of the first when none is chosen, whatever the order was meant for. Without any provider, releases do not reconcile the VirtualMCPServer.',
@@ -40,51 +39,40 @@ export const primaryUpstreamProviderChosen = defineRule({
       )
   },
   examples: {
-    valid: [
-      {
-        title: 'one provider',
-        value: gatewayOf({ authServerConfig: authServer('okta'), incomingAuth: withPolicies() }),
-      },
-      {
-        title: 'two providers, of which one is chosen',
-        value: gatewayOf({
-          authServerConfig: { ...authServer('okta', 'github'), primaryUpstreamProvider: 'okta' },
-          incomingAuth: withPolicies(),
-        }),
-      },
-      {
-        title: 'two providers, and no policies',
-        value: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'two providers',
-        value: gatewayOf({ authServerConfig: authServer('okta', 'github'), incomingAuth: withPolicies() }),
-        findings: [
-          'spec.authServerConfig.primaryUpstreamProvider: policies see the claims of "okta", the first of 2 providers; name here the one that is meant',
-        ],
-      },
-      {
-        title: 'no provider, because clients get tokens without a login',
-        value: gatewayOf({
-          authServerConfig: {
-            issuer: 'https://auth.example.com',
-            delegateClients: [
-              {
-                clientId: 'agent',
-                clientSecretRef: { name: 'agent', key: 'secret' },
-                scopes: ['openid'],
-                audiences: ['https://mcp.example.com'],
-              },
-            ],
-          },
-          incomingAuth: withPolicies(),
-        }),
-        findings: [
-          'spec.authServerConfig.upstreamProviders: add a provider: with `authzConfig` and no provider the operator does not reconcile the VirtualMCPServer, as policies would see no claims of a login',
-        ],
-      },
-    ],
+    'one provider': {
+      value: gatewayOf({ authServerConfig: authServer('okta'), incomingAuth: withPolicies() }),
+    },
+    'two providers, of which one is chosen': {
+      value: gatewayOf({
+        authServerConfig: { ...authServer('okta', 'github'), primaryUpstreamProvider: 'okta' },
+        incomingAuth: withPolicies(),
+      }),
+    },
+    'two providers, and no policies': {
+      value: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
+    },
+    'two providers': {
+      value: gatewayOf({ authServerConfig: authServer('okta', 'github'), incomingAuth: withPolicies() }),
+      findings:
+        'spec.authServerConfig.primaryUpstreamProvider: policies see the claims of "okta", the first of 2 providers; name here the one that is meant',
+    },
+    'no provider, because clients get tokens without a login': {
+      value: gatewayOf({
+        authServerConfig: {
+          issuer: 'https://auth.example.com',
+          delegateClients: [
+            {
+              clientId: 'agent',
+              clientSecretRef: { name: 'agent', key: 'secret' },
+              scopes: ['openid'],
+              audiences: ['https://mcp.example.com'],
+            },
+          ],
+        },
+        incomingAuth: withPolicies(),
+      }),
+      findings:
+        'spec.authServerConfig.upstreamProviders: add a provider: with `authzConfig` and no provider the operator does not reconcile the VirtualMCPServer, as policies would see no claims of a login',
+    },
   },
 })

@@ -6,7 +6,6 @@ import { VirtualMCPServer } from '../schema.ts'
 export const primaryUpstreamProviderExists = defineRule({
   id: 'primary-upstream-provider-exists',
   on: VirtualMCPServer,
-  reads: [],
   severity: 'warning',
   summary: 'The `primaryUpstreamProvider`, whose claims policies see, is a provider of `authServerConfig`.',
   why: 'With policies, releases do not reconcile the VirtualMCPServer; earlier ones deny every request, because there is no token of such a provider.',
@@ -39,51 +38,39 @@ export const primaryUpstreamProviderExists = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the second provider',
-        value: gatewayOf({
-          authServerConfig: { ...authServer('okta', 'github'), primaryUpstreamProvider: 'github' },
-          incomingAuth: withPolicies(),
-        }),
-      },
-      {
-        title: 'none chosen',
-        value: gatewayOf({ authServerConfig: authServer('okta'), incomingAuth: withPolicies() }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'a misspelt provider',
-        value: gatewayOf({
-          authServerConfig: { ...authServer('okta', 'github'), primaryUpstreamProvider: 'octa' },
-          incomingAuth: withPolicies(),
-        }),
-        findings: [
-          'spec.authServerConfig.primaryUpstreamProvider: no upstream provider is named "octa", so with policies the VirtualMCPServer stays Failed; did you mean "okta"',
-        ],
-      },
-      {
-        title: 'no provider, because clients get tokens without a login',
-        value: gatewayOf({
-          authServerConfig: {
-            issuer: 'https://auth.example.com',
-            delegateClients: [agent],
-            primaryUpstreamProvider: 'okta',
-          },
-          incomingAuth: withPolicies(),
-        }),
-        findings: [
-          'spec.authServerConfig.primaryUpstreamProvider: no upstream provider is named "okta", so with policies the VirtualMCPServer stays Failed; there is none',
-        ],
-      },
-      {
-        title: 'no embedded server, where older releases have the field',
-        value: gatewayOf({ incomingAuth: withPolicies({ primaryUpstreamProvider: 'okta' }) }),
-        findings: [
-          'spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider: needs `authServerConfig` with a provider of this name, or the VirtualMCPServer stays Failed; add it, or remove this field',
-        ],
-      },
-    ],
+    'the second provider': {
+      value: gatewayOf({
+        authServerConfig: { ...authServer('okta', 'github'), primaryUpstreamProvider: 'github' },
+        incomingAuth: withPolicies(),
+      }),
+    },
+    'none chosen': {
+      value: gatewayOf({ authServerConfig: authServer('okta'), incomingAuth: withPolicies() }),
+    },
+    'a misspelt provider': {
+      value: gatewayOf({
+        authServerConfig: { ...authServer('okta', 'github'), primaryUpstreamProvider: 'octa' },
+        incomingAuth: withPolicies(),
+      }),
+      findings:
+        'spec.authServerConfig.primaryUpstreamProvider: no upstream provider is named "octa", so with policies the VirtualMCPServer stays Failed; did you mean "okta"',
+    },
+    'no provider, because clients get tokens without a login': {
+      value: gatewayOf({
+        authServerConfig: {
+          issuer: 'https://auth.example.com',
+          delegateClients: [agent],
+          primaryUpstreamProvider: 'okta',
+        },
+        incomingAuth: withPolicies(),
+      }),
+      findings:
+        'spec.authServerConfig.primaryUpstreamProvider: no upstream provider is named "okta", so with policies the VirtualMCPServer stays Failed; there is none',
+    },
+    'no embedded server, where older releases have the field': {
+      value: gatewayOf({ incomingAuth: withPolicies({ primaryUpstreamProvider: 'okta' }) }),
+      findings:
+        'spec.incomingAuth.authzConfig.inline.primaryUpstreamProvider: needs `authServerConfig` with a provider of this name, or the VirtualMCPServer stays Failed; add it, or remove this field',
+    },
   },
 })

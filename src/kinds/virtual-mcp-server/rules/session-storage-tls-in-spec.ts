@@ -10,7 +10,6 @@ export const sessionStorageTlsInSpec = defineRule({
   id: 'session-storage-tls-in-spec',
   on: VirtualMCPServer,
   needs: ['config'],
-  reads: [],
   severity: 'warning',
   summary:
     '`tls` of the session storage is set in `spec.sessionStorage`, not in `spec.config.sessionStorage`.',
@@ -20,7 +19,6 @@ export const sessionStorageTlsInSpec = defineRule({
       'the API server says "config.sessionStorage.tls is ignored by the operator; set sessionStorage.tls instead"; before release 0.55 it drops the field, and the Redis is reached in plain text',
     reportedBy: 'API server',
     consequence: 'does not start',
-    threads: [],
   },
   sources: ['decision 3'],
   *check({ spec }) {
@@ -40,28 +38,22 @@ export const sessionStorageTlsInSpec = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'in spec',
-        value: server({
-          sessionStorage: {
-            provider: 'redis',
-            address: 'redis.tools.svc:6379',
-            tls: { caCertSecretRef: { name: 'redis', key: 'ca.crt' } },
-          },
-        }),
-      },
-      { title: 'other settings', value: server({ config: { passthroughHeaders: ['X-Request-Id'] } }) },
-    ],
-    invalid: [
-      {
-        title: 'in spec.config, as the file of the vmcp command has it',
-        value: server({
-          sessionStorage: { provider: 'redis', address: 'redis.tools.svc:6379' },
-          config: { sessionStorage: { provider: 'redis', tls: {} } } as object,
-        }),
-        findings: [`spec.config.sessionStorage.tls: ${TEXT}`],
-      },
-    ],
+    'in spec': {
+      value: server({
+        sessionStorage: {
+          provider: 'redis',
+          address: 'redis.tools.svc:6379',
+          tls: { caCertSecretRef: { name: 'redis', key: 'ca.crt' } },
+        },
+      }),
+    },
+    'other settings': { value: server({ config: { passthroughHeaders: ['X-Request-Id'] } }) },
+    'in spec.config, as the file of the vmcp command has it': {
+      value: server({
+        sessionStorage: { provider: 'redis', address: 'redis.tools.svc:6379' },
+        config: { sessionStorage: { provider: 'redis', tls: {} } } as object,
+      }),
+      findings: `spec.config.sessionStorage.tls: ${TEXT}`,
+    },
   },
 })

@@ -6,6 +6,7 @@ import {
   nameText,
   pathTo,
   relatedTo,
+  says,
   shortQuote,
 } from '../../../rule/index.ts'
 import {
@@ -38,10 +39,10 @@ export const subjectProviderAgreedByGateways = defineRule({
     'VirtualMCPServers that share a token exchange without `subjectProviderName` have the same first provider.',
   why: 'Each exchanges the token of another provider, and no default can be written into the shared configuration.',
   sources: [
-    {
-      section: '2.4.5',
-      says: 'An empty subjectProviderName is filled in with the first provider of the VirtualMCPServer.',
-    },
+    says(
+      '2.4.5',
+      'An empty subjectProviderName is filled in with the first provider of the VirtualMCPServer.',
+    ),
     'decision 25',
   ],
   *check(value, { path, cluster }) {
@@ -63,51 +64,41 @@ export const subjectProviderAgreedByGateways = defineRule({
     }
   },
   examples: {
-    valid: [
-      {
-        title: 'the same first provider',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [
-          gateway('other', { authServerConfig: authServer('okta', 'github') }),
-          backend('jira', 'jira'),
-          exchangeConfig('jira'),
-        ],
-      },
-      {
-        title: 'the configuration says which',
-        value: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
-        others: [
-          gateway('other', { authServerConfig: authServer('github') }),
-          backend('jira', 'jira'),
-          exchangeConfig('jira', 'github'),
-        ],
-      },
-    ],
-    invalid: [
-      {
-        title: 'two that discover the same backend',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [
-          gateway('other', { authServerConfig: authServer('github') }),
-          backend('jira', 'jira'),
-          exchangeConfig('jira'),
-        ],
-        findings: [
-          'spec.authServerConfig.upstreamProviders: set subjectProviderName in MCPExternalAuthConfig "jira": no default is written, as it would be "okta" here; "github" in VirtualMCPServer "other"',
-        ],
-      },
-      {
-        title: 'inline here, discovered there',
-        value: gatewayOf({ authServerConfig: authServer('okta'), outgoingAuth: inline({ jira: 'jira' }) }),
-        others: [
-          gateway('other', { authServerConfig: authServer('github') }),
-          backend('jira', 'jira'),
-          exchangeConfig('jira'),
-        ],
-        findings: [
-          'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: set subjectProviderName in MCPExternalAuthConfig "jira": no default is written, as it would be "okta" here; "github" in VirtualMCPServer "other"',
-        ],
-      },
-    ],
+    'the same first provider': {
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [
+        gateway('other', { authServerConfig: authServer('okta', 'github') }),
+        backend('jira', 'jira'),
+        exchangeConfig('jira'),
+      ],
+    },
+    'the configuration says which': {
+      value: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
+      others: [
+        gateway('other', { authServerConfig: authServer('github') }),
+        backend('jira', 'jira'),
+        exchangeConfig('jira', 'github'),
+      ],
+    },
+    'two that discover the same backend': {
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [
+        gateway('other', { authServerConfig: authServer('github') }),
+        backend('jira', 'jira'),
+        exchangeConfig('jira'),
+      ],
+      findings:
+        'spec.authServerConfig.upstreamProviders: set subjectProviderName in MCPExternalAuthConfig "jira": no default is written, as it would be "okta" here; "github" in VirtualMCPServer "other"',
+    },
+    'inline here, discovered there': {
+      value: gatewayOf({ authServerConfig: authServer('okta'), outgoingAuth: inline({ jira: 'jira' }) }),
+      others: [
+        gateway('other', { authServerConfig: authServer('github') }),
+        backend('jira', 'jira'),
+        exchangeConfig('jira'),
+      ],
+      findings:
+        'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: set subjectProviderName in MCPExternalAuthConfig "jira": no default is written, as it would be "okta" here; "github" in VirtualMCPServer "other"',
+    },
   },
 })

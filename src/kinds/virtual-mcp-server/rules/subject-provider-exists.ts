@@ -1,4 +1,4 @@
-import { defineRule } from '../../../rule/index.ts'
+import { defineRule, must, says } from '../../../rule/index.ts'
 import {
   authServer,
   backend,
@@ -26,18 +26,15 @@ export const subjectProviderExists = defineRule({
     threads: ['stacklok/toolhive#4528'],
   },
   sources: [
-    {
-      section: '2.4.3',
-      must: 'upstreamInject.providerName and tokenExchange.subjectProviderName refer to a provider name.',
-    },
-    {
-      section: '2.4.5',
-      must: 'subjectProviderName names an upstream provider whose stored token is the subject.',
-    },
-    {
-      section: '5.2',
-      says: 'tokenExchange: with subjectProviderName, the subject token is that of this upstream provider.',
-    },
+    must(
+      '2.4.3',
+      'upstreamInject.providerName and tokenExchange.subjectProviderName refer to a provider name.',
+    ),
+    must('2.4.5', 'subjectProviderName names an upstream provider whose stored token is the subject.'),
+    says(
+      '5.2',
+      'tokenExchange: with subjectProviderName, the subject token is that of this upstream provider.',
+    ),
     'decision 9',
   ],
   *check(gateway, { path, cluster, self, old }) {
@@ -47,49 +44,36 @@ export const subjectProviderExists = defineRule({
     })
   },
   examples: {
-    valid: [
-      {
-        title: 'a provider',
-        value: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
-        others: [backend('jira', 'jira'), exchangeConfig('jira', 'github')],
-      },
-      {
-        title: 'none named: the token of vMCP is exchanged',
-        value: gatewayOf(),
-        others: [backend('jira', 'jira'), exchangeConfig('jira')],
-      },
-      {
-        title: 'written by the webhook for an earlier authServerConfig: a warning of its own',
-        value: gatewayOf({ authServerConfig: authServer('github') }),
-        old: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'no such provider',
-        value: gatewayOf({ authServerConfig: authServer('github') }),
-        others: [backend('jira', 'jira'), exchangeConfig('jira', 'okta')],
-        findings: [
-          'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" has it as tokenExchange.subjectProviderName; there is "github"; used by MCPServer "jira"',
-        ],
-      },
-      {
-        title: 'the annotation says that the webhook wrote it, and no VirtualMCPServer decides so',
-        value: gatewayOf({ authServerConfig: authServer('github') }),
-        others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
-        findings: [
-          'spec.authServerConfig.upstreamProviders: Not found: "okta": calls fail until you set or remove tokenExchange.subjectProviderName in MCPExternalAuthConfig "jira", where it was written by default; used by MCPServer "jira"',
-        ],
-      },
-      {
-        title: 'no embedded authorization server',
-        value: gatewayOf(),
-        others: [backend('jira', 'jira'), exchangeConfig('jira', 'okta')],
-        findings: [
-          'spec.authServerConfig: Required value: set an authorization server with the provider, or use another configuration; MCPExternalAuthConfig "jira" has tokenExchange.subjectProviderName "okta", used by MCPServer "jira"',
-        ],
-      },
-    ],
+    'a provider': {
+      value: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
+      others: [backend('jira', 'jira'), exchangeConfig('jira', 'github')],
+    },
+    'none named: the token of vMCP is exchanged': {
+      value: gatewayOf(),
+      others: [backend('jira', 'jira'), exchangeConfig('jira')],
+    },
+    'written by the webhook for an earlier authServerConfig: a warning of its own': {
+      value: gatewayOf({ authServerConfig: authServer('github') }),
+      old: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
+    },
+    'no such provider': {
+      value: gatewayOf({ authServerConfig: authServer('github') }),
+      others: [backend('jira', 'jira'), exchangeConfig('jira', 'okta')],
+      findings:
+        'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" has it as tokenExchange.subjectProviderName; there is "github"; used by MCPServer "jira"',
+    },
+    'the annotation says that the webhook wrote it, and no VirtualMCPServer decides so': {
+      value: gatewayOf({ authServerConfig: authServer('github') }),
+      others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'okta')],
+      findings:
+        'spec.authServerConfig.upstreamProviders: Not found: "okta": calls fail until you set or remove tokenExchange.subjectProviderName in MCPExternalAuthConfig "jira", where it was written by default; used by MCPServer "jira"',
+    },
+    'no embedded authorization server': {
+      value: gatewayOf(),
+      others: [backend('jira', 'jira'), exchangeConfig('jira', 'okta')],
+      findings:
+        'spec.authServerConfig: Required value: set an authorization server with the provider, or use another configuration; MCPExternalAuthConfig "jira" has tokenExchange.subjectProviderName "okta", used by MCPServer "jira"',
+    },
   },
 })

@@ -9,7 +9,6 @@ export const upstreamFilterProviderExists = defineRule({
   id: 'upstream-filter-provider-exists',
   on: VirtualMCPServer,
   needs: ['authServerUpstreamFilter'],
-  reads: [],
   severity: 'warning',
   summary: '`authServerUpstreamFilter` names providers of `authServerConfig`, and never the first.',
   why: 'Every user logs in at the first provider, and its claims choose the others. Releases do not reconcile a VirtualMCPServer whose filter names another provider.',
@@ -18,7 +17,6 @@ export const upstreamFilterProviderExists = defineRule({
     reportedBy: 'operator',
     consequence: 'does not start',
     releases: 'from 0.55 on',
-    threads: [],
   },
   sources: ['decision 3'],
   *check({ spec }, { path }) {
@@ -41,51 +39,41 @@ export const upstreamFilterProviderExists = defineRule({
     yield* misses(filter.defaultUpstreams, at.defaultUpstreams)
   },
   examples: {
-    valid: [
-      {
-        title: 'the second provider for some',
-        value: gatewayOf({
-          authServerConfig: authServer('okta', 'github'),
-          authServerUpstreamFilter: { rules: [STAFF], defaultUpstreams: [] },
-        }),
-      },
-    ],
-    invalid: [
-      {
-        title: 'one provider',
-        value: gatewayOf({
-          authServerConfig: authServer('okta'),
-          authServerUpstreamFilter: { rules: [STAFF] },
-        }),
-        findings: [
-          'spec.authServerUpstreamFilter: needs `authServerConfig` with at least two upstream providers to choose from, or the API server refuses the resource; add them, or remove the filter',
-        ],
-      },
-      {
-        title: 'no provider, because clients get tokens without a login',
-        value: gatewayOf({
-          authServerConfig: { issuer: 'https://auth.example.com', delegateClients: [agent] },
-          authServerUpstreamFilter: { rules: [STAFF] },
-        }),
-        findings: [
-          'spec.authServerUpstreamFilter: needs `authServerConfig` with at least two upstream providers to choose from, or the API server refuses the resource; add them, or remove the filter',
-        ],
-      },
-      {
-        title: 'the first provider, and one that is not there',
-        value: gatewayOf({
-          authServerConfig: authServer('okta', 'github'),
-          authServerUpstreamFilter: {
-            rules: [{ groups: ['staff'], upstreamProviders: ['gitlab'] }],
-            defaultUpstreams: ['okta'],
-          },
-        }),
-        findings: [
-          'spec.authServerUpstreamFilter.rules[0].upstreamProviders[0]: no upstream provider is named "gitlab", so the VirtualMCPServer stays Failed; there is "github"',
-          'spec.authServerUpstreamFilter.defaultUpstreams[0]: is the first provider, at which every user logs in; remove it',
-        ],
-      },
-    ],
+    'the second provider for some': {
+      value: gatewayOf({
+        authServerConfig: authServer('okta', 'github'),
+        authServerUpstreamFilter: { rules: [STAFF], defaultUpstreams: [] },
+      }),
+    },
+    'one provider': {
+      value: gatewayOf({
+        authServerConfig: authServer('okta'),
+        authServerUpstreamFilter: { rules: [STAFF] },
+      }),
+      findings:
+        'spec.authServerUpstreamFilter: needs `authServerConfig` with at least two upstream providers to choose from, or the API server refuses the resource; add them, or remove the filter',
+    },
+    'no provider, because clients get tokens without a login': {
+      value: gatewayOf({
+        authServerConfig: { issuer: 'https://auth.example.com', delegateClients: [agent] },
+        authServerUpstreamFilter: { rules: [STAFF] },
+      }),
+      findings:
+        'spec.authServerUpstreamFilter: needs `authServerConfig` with at least two upstream providers to choose from, or the API server refuses the resource; add them, or remove the filter',
+    },
+    'the first provider, and one that is not there': {
+      value: gatewayOf({
+        authServerConfig: authServer('okta', 'github'),
+        authServerUpstreamFilter: {
+          rules: [{ groups: ['staff'], upstreamProviders: ['gitlab'] }],
+          defaultUpstreams: ['okta'],
+        },
+      }),
+      findings: [
+        'spec.authServerUpstreamFilter.rules[0].upstreamProviders[0]: no upstream provider is named "gitlab", so the VirtualMCPServer stays Failed; there is "github"',
+        'spec.authServerUpstreamFilter.defaultUpstreams[0]: is the first provider, at which every user logs in; remove it',
+      ],
+    },
   },
 })
 

@@ -1,4 +1,4 @@
-import { defineRule } from '../../../rule/index.ts'
+import { defineRule, must } from '../../../rule/index.ts'
 import {
   authServer,
   backend,
@@ -23,13 +23,9 @@ export const upstreamInjectHasAuthServer = defineRule({
       '`upstream_inject requires an embedded auth server`; where it is discovered, every call fails with `upstream token not found`',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
   sources: [
-    {
-      section: '5.2',
-      must: 'upstreamInject requires an embedded authorization server on the VirtualMCPServer.',
-    },
+    must('5.2', 'upstreamInject requires an embedded authorization server on the VirtualMCPServer.'),
     'decision 9',
   ],
   *check(gateway, { path, cluster, self }) {
@@ -41,43 +37,31 @@ export const upstreamInjectHasAuthServer = defineRule({
     )
   },
   examples: {
-    valid: [
-      {
-        title: 'discovered, beside a server with the provider',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [backend('jira', 'jira'), injectConfig('jira', 'okta')],
-      },
-      {
-        title: 'inline, so that what the backend refers to is not read',
-        value: gatewayOf({ outgoingAuth: { source: 'inline', backends: {} } }),
-        others: [backend('jira', 'jira'), injectConfig('jira', 'okta')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'discovered through a backend',
-        value: gatewayOf(),
-        others: [backend('jira', 'jira'), injectConfig('jira', 'okta')],
-        findings: [
-          'spec.authServerConfig: Required value: set an authorization server with the provider, or use another configuration; MCPExternalAuthConfig "jira" has upstreamInject.providerName "okta", used by MCPServer "jira"',
-        ],
-      },
-      {
-        title: 'of whichever provider',
-        value: gatewayOf(),
-        others: [backend('jira', 'jira'), { ...injectConfig('jira', ''), spec: { type: 'upstreamInject' } }],
-        findings: [
-          'spec.authServerConfig: Required value: set an authorization server with the provider, or use another configuration; MCPExternalAuthConfig "jira" is of type upstreamInject, used by MCPServer "jira"',
-        ],
-      },
-      {
-        title: 'inline',
-        value: gatewayOf({ outgoingAuth: inline({ jira: 'jira' }) }),
-        others: [backend('jira'), injectConfig('jira', 'okta')],
-        findings: [
-          'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: Invalid value: "jira": MCPExternalAuthConfig "jira" has upstreamInject.providerName "okta", and there is no authServerConfig',
-        ],
-      },
-    ],
+    'discovered, beside a server with the provider': {
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [backend('jira', 'jira'), injectConfig('jira', 'okta')],
+    },
+    'inline, so that what the backend refers to is not read': {
+      value: gatewayOf({ outgoingAuth: { source: 'inline', backends: {} } }),
+      others: [backend('jira', 'jira'), injectConfig('jira', 'okta')],
+    },
+    'discovered through a backend': {
+      value: gatewayOf(),
+      others: [backend('jira', 'jira'), injectConfig('jira', 'okta')],
+      findings:
+        'spec.authServerConfig: Required value: set an authorization server with the provider, or use another configuration; MCPExternalAuthConfig "jira" has upstreamInject.providerName "okta", used by MCPServer "jira"',
+    },
+    'of whichever provider': {
+      value: gatewayOf(),
+      others: [backend('jira', 'jira'), { ...injectConfig('jira', ''), spec: { type: 'upstreamInject' } }],
+      findings:
+        'spec.authServerConfig: Required value: set an authorization server with the provider, or use another configuration; MCPExternalAuthConfig "jira" is of type upstreamInject, used by MCPServer "jira"',
+    },
+    inline: {
+      value: gatewayOf({ outgoingAuth: inline({ jira: 'jira' }) }),
+      others: [backend('jira'), injectConfig('jira', 'okta')],
+      findings:
+        'spec.outgoingAuth.backends[jira].externalAuthConfigRef.name: Invalid value: "jira": MCPExternalAuthConfig "jira" has upstreamInject.providerName "okta", and there is no authServerConfig',
+    },
   },
 })

@@ -1,4 +1,4 @@
-import { defineRule } from '../../../rule/index.ts'
+import { defineRule, must } from '../../../rule/index.ts'
 import {
   authServer,
   backend,
@@ -23,14 +23,13 @@ export const upstreamInjectProviderExists = defineRule({
     symptom: 'every call to the backend fails with `upstream token not found`',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
-    threads: [],
   },
   sources: [
-    {
-      section: '2.4.3',
-      must: 'upstreamInject.providerName and tokenExchange.subjectProviderName refer to a provider name.',
-    },
-    { section: '2.4.6', must: 'providerName must equal a name in upstreamProviders of the embedded server.' },
+    must(
+      '2.4.3',
+      'upstreamInject.providerName and tokenExchange.subjectProviderName refer to a provider name.',
+    ),
+    must('2.4.6', 'providerName must equal a name in upstreamProviders of the embedded server.'),
     'decision 9',
   ],
   *check(gateway, { path, cluster, self }) {
@@ -42,54 +41,41 @@ export const upstreamInjectProviderExists = defineRule({
     )
   },
   examples: {
-    valid: [
-      {
-        title: 'one of two providers',
-        value: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
-        others: [backend('jira', 'jira'), injectConfig('jira', 'github')],
-      },
-      {
-        title: 'an empty name, of which the configuration itself tells',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [backend('jira', 'jira'), injectConfig('jira', '')],
-      },
-      {
-        title: 'the configuration does not exist yet',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [backend('jira', 'jira')],
-      },
-    ],
-    invalid: [
-      {
-        title: 'discovered through two backends',
-        value: gatewayOf({ authServerConfig: authServer('okta') }),
-        others: [
-          backend('jira', 'jira'),
-          backend('wiki', 'jira', 'MCPRemoteProxy'),
-          injectConfig('jira', 'octa'),
-        ],
-        findings: [
-          'spec.authServerConfig.upstreamProviders: Not found: "octa": MCPExternalAuthConfig "jira" has it as upstreamInject.providerName; did you mean "okta"; used by MCPRemoteProxy "wiki" and MCPServer "jira"',
-        ],
-      },
-      {
-        title: 'no provider, because clients get tokens without a login',
-        value: gatewayOf({
-          authServerConfig: { issuer: 'https://auth.example.com', delegateClients: [agent] },
-        }),
-        others: [backend('jira', 'jira'), injectConfig('jira', 'okta')],
-        findings: [
-          'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" has it as upstreamInject.providerName; used by MCPServer "jira"',
-        ],
-      },
-      {
-        title: 'the default of inline',
-        value: gatewayOf({ authServerConfig: authServer('okta'), outgoingAuth: inline({}, 'jira') }),
-        others: [injectConfig('jira', 'github')],
-        findings: [
-          'spec.outgoingAuth.default.externalAuthConfigRef.name: Invalid value: "jira": MCPExternalAuthConfig "jira" has upstreamInject.providerName "github", and authServerConfig has no such upstream provider; there is "okta"',
-        ],
-      },
-    ],
+    'one of two providers': {
+      value: gatewayOf({ authServerConfig: authServer('okta', 'github') }),
+      others: [backend('jira', 'jira'), injectConfig('jira', 'github')],
+    },
+    'an empty name, of which the configuration itself tells': {
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [backend('jira', 'jira'), injectConfig('jira', '')],
+    },
+    'the configuration does not exist yet': {
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [backend('jira', 'jira')],
+    },
+    'discovered through two backends': {
+      value: gatewayOf({ authServerConfig: authServer('okta') }),
+      others: [
+        backend('jira', 'jira'),
+        backend('wiki', 'jira', 'MCPRemoteProxy'),
+        injectConfig('jira', 'octa'),
+      ],
+      findings:
+        'spec.authServerConfig.upstreamProviders: Not found: "octa": MCPExternalAuthConfig "jira" has it as upstreamInject.providerName; did you mean "okta"; used by MCPRemoteProxy "wiki" and MCPServer "jira"',
+    },
+    'no provider, because clients get tokens without a login': {
+      value: gatewayOf({
+        authServerConfig: { issuer: 'https://auth.example.com', delegateClients: [agent] },
+      }),
+      others: [backend('jira', 'jira'), injectConfig('jira', 'okta')],
+      findings:
+        'spec.authServerConfig.upstreamProviders: Not found: "okta": MCPExternalAuthConfig "jira" has it as upstreamInject.providerName; used by MCPServer "jira"',
+    },
+    'the default of inline': {
+      value: gatewayOf({ authServerConfig: authServer('okta'), outgoingAuth: inline({}, 'jira') }),
+      others: [injectConfig('jira', 'github')],
+      findings:
+        'spec.outgoingAuth.default.externalAuthConfigRef.name: Invalid value: "jira": MCPExternalAuthConfig "jira" has upstreamInject.providerName "github", and authServerConfig has no such upstream provider; there is "okta"',
+    },
   },
 })
