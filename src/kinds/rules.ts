@@ -143,6 +143,7 @@ export { oidcConfigCaBundleConfigured } from './mcp-oidc-config/rules/oidc-confi
 export { oidcConfigChangeMeant } from './mcp-oidc-config/rules/oidc-config-change-meant.ts'
 export { oidcConfigIssuerSpelt } from './mcp-oidc-config/rules/oidc-config-issuer-spelt.ts'
 export { oidcConfigMatchesType } from './mcp-oidc-config/rules/oidc-config-matches-type.ts'
+export { oidcConfigServiceAccountRestricts } from './mcp-oidc-config/rules/oidc-config-service-account-restricts.ts'
 export { oidcConfigUrlAbsolute } from './mcp-oidc-config/rules/oidc-config-url-absolute.ts'
 export { oidcConfigUrlHttps } from './mcp-oidc-config/rules/oidc-config-url-https.ts'
 export { remoteProxyCallersAuthenticated } from './mcp-remote-proxy/rules/remote-proxy-callers-authenticated.ts'

@@ -50,8 +50,10 @@ export const MCPOIDCConfig = resource(
         kubernetesServiceAccount: optional(
           object(
             {
-              serviceAccount: newer(text('Name of the ServiceAccount whose tokens are accepted.')),
-              namespace: newer(text('Its namespace.')),
+              serviceAccount: newer(
+                text('Name of a ServiceAccount; releases do not read it, and accept every one.'),
+              ),
+              namespace: newer(text('Its namespace; releases do not read it.')),
               issuer: newer(text('Issuer of the tokens; that of the cluster by default.')),
               jwksUrl: newer(text('URL of the keys; discovered at the issuer when not given.')),
               introspectionUrl: newer(text('URL that checks tokens.')),
