@@ -1,5 +1,5 @@
-import { advice, defineRule } from '../../../rule/index.ts'
-import { issuerDetail, meantIssuer } from '../../known-issuers.ts'
+import { defineRule } from '../../../rule/index.ts'
+import { issuerErrors } from '../../known-issuers.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
 
@@ -9,8 +9,8 @@ export const oidcConfigIssuerSpelt = defineRule({
   reads: [],
   severity: 'warning',
   summary:
-    'The issuer of a known identity provider is written with or without a slash as its tokens have it.',
-  why: 'The issuer of a token is compared as a text: one that differs by a slash is another one, so every token is refused.',
+    'The issuer is written as its tokens have it: not the address of its metadata, and of a known identity provider with or without a slash.',
+  why: 'The issuer of a token is compared as a text: one that differs by a slash is another one, so every token is refused. Discovery appends the path of the metadata.',
   failure: {
     symptom: 'every caller gets 401: `invalid issuer`, `issuer mismatch`',
     reportedBy: 'nobody',
@@ -18,11 +18,8 @@ export const oidcConfigIssuerSpelt = defineRule({
     threads: [],
   },
   sources: [{ section: '2.3', says: 'inline.issuer is the URL of the token issuer.' }],
-  *check({ spec }, { path }) {
-    const meant = meantIssuer(spec?.inline?.issuer ?? '')
-    if (meant !== undefined)
-      yield advice(path.spec.inline.issuer, issuerDetail(meant, 'every token is refused'))
-  },
+  check: ({ spec }, { path }) =>
+    issuerErrors(() => path.spec.inline.issuer, spec?.inline?.issuer, 'every token is refused'),
   examples: {
     valid: [
       { title: 'Okta', value: issuing('https://example.okta.com/oauth2/default') },
@@ -43,6 +40,34 @@ export const oidcConfigIssuerSpelt = defineRule({
         value: issuing('https://sts.windows.net/3aa4a235'),
         findings: [
           "spec.inline.issuer: Entra ID writes its issuer with a slash at the end, so every token is refused; write 'https://sts.windows.net/3aa4a235/'",
+        ],
+      },
+      {
+        title: 'the address of the metadata',
+        value: issuing('https://sso.example.com/realms/a/.well-known/openid-configuration'),
+        findings: [
+          "spec.inline.issuer: is the address of the metadata of an issuer, so every token is refused; write 'https://sso.example.com/realms/a'",
+        ],
+      },
+      {
+        title: 'the address of the metadata of Auth0',
+        value: issuing('https://example.auth0.com/.well-known/openid-configuration'),
+        findings: [
+          "spec.inline.issuer: is the address of the metadata of an issuer, so every token is refused; write 'https://example.auth0.com/'",
+        ],
+      },
+      {
+        title: 'the address of the metadata of authentik',
+        value: issuing('https://sso.example.com/application/o/mcp/.well-known/openid-configuration'),
+        findings: [
+          "spec.inline.issuer: is the address of the metadata of an issuer, so every token is refused; write 'https://sso.example.com/application/o/mcp/'",
+        ],
+      },
+      {
+        title: 'the address of the metadata of a host, whose issuer may have a slash',
+        value: issuing('https://login.example.com/.well-known/oauth-authorization-server'),
+        findings: [
+          "spec.inline.issuer: is the address of the metadata of an issuer, so every token is refused; write the `issuer` there, such as 'https://login.example.com'",
         ],
       },
     ],
