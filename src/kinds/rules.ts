@@ -117,6 +117,7 @@ export { upstreamUserInfoUsed } from './embedded-auth-server/rules/upstream-user
 export { authConfigChangeMeant } from './mcp-external-auth-config/rules/auth-config-change-meant.ts'
 export { authConfigServed } from './mcp-external-auth-config/rules/auth-config-served.ts'
 export { awsStsRoleConfigured } from './mcp-external-auth-config/rules/aws-sts-role-configured.ts'
+export { exchangeSettingsAccepted } from './mcp-external-auth-config/rules/exchange-settings-accepted.ts'
 export { exchangedScopeSpelt } from './mcp-external-auth-config/rules/exchanged-scope-spelt.ts'
 export { externalAuthConfigMatchesType } from './mcp-external-auth-config/rules/external-auth-config-matches-type.ts'
 export { externalAuthTypeAuthenticates } from './mcp-external-auth-config/rules/external-auth-type-authenticates.ts'

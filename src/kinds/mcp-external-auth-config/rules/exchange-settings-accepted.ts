@@ -1,0 +1,124 @@
+import { advice, defineRule, isAbsent, isLoopback, parseUrl } from '../../../rule/index.ts'
+import { mayBeTrue } from '../../embedded-auth-server/effective.ts'
+import { exchanging } from '../examples.ts'
+import { MCPExternalAuthConfig } from '../schema.ts'
+
+const UNSENT =
+  'is not sent without `clientId`, and behind a VirtualMCPServer releases fail every exchange; set `clientId`, or remove it'
+const withoutId = (id: string) =>
+  `releases fail every exchange without \`${id}\`; set it, or remove the Secret`
+const withoutSecret = (secret: string) =>
+  `releases fail every exchange without \`${secret}\`; set it, or remove the client identifier`
+const NO_ENDPOINT =
+  "must be an https URL with a host, without a fragment and user information, such as 'https://idp.example.com/token', or releases fail every exchange"
+const PLAIN =
+  "use 'https://', or set `insecureTargetTokenUrl: true` beside it, or releases fail every exchange"
+
+const PAIRS = [
+  ['idpClientId', 'idpClientSecretRef'],
+  ['targetClientId', 'targetClientSecretRef'],
+] as const
+
+const crossing = (settings: object) => ({
+  spec: {
+    type: 'xaa' as never,
+    xaa: {
+      idpTokenUrl: 'https://idp.example.com/token',
+      targetTokenUrl: 'https://jira.example.com/token',
+      targetAudience: 'https://jira.example.com',
+      ...settings,
+    },
+  },
+})
+const secret = { name: 'jira', key: 'client-secret' }
+
+export const exchangeSettingsAccepted = defineRule({
+  id: 'exchange-settings-accepted',
+  on: MCPExternalAuthConfig,
+  needs: ['tokenExchange', 'xaa'],
+  reads: [],
+  severity: 'warning',
+  summary:
+    'A client secret has its client identifier, with type `xaa` also the other way round, and `targetTokenUrl` is an https URL.',
+  why: 'vMCP validates the settings of a backend before it calls it: no tool of the backend works. Proxies of workloads send no client authentication.',
+  failure: {
+    symptom:
+      'calls of the backend fail: `ClientSecret cannot be provided without ClientID`, `requires either client secret or client secret env var`, `endpoint must use HTTPS`',
+    reportedBy: 'nobody',
+    consequence: 'denies everyone',
+    threads: [],
+  },
+  sources: [
+    { section: '2.4.5', says: 'clientId and clientSecretRef are optional for some exchange flows.' },
+    'decision 3',
+  ],
+  *check({ spec }, { path }) {
+    const { tokenExchange, xaa } = spec ?? {}
+    if (tokenExchange && has(tokenExchange, 'clientSecretRef') && !has(tokenExchange, 'clientId'))
+      yield advice(path.spec.tokenExchange.clientSecretRef, UNSENT)
+    if (!xaa) return
+    for (const [id, secretRef] of PAIRS) {
+      if (has(xaa, id) === has(xaa, secretRef)) continue
+      yield has(xaa, id)
+        ? advice(path.spec.xaa[id], withoutSecret(secretRef))
+        : advice(path.spec.xaa[secretRef], withoutId(id))
+    }
+    const { targetTokenUrl } = xaa
+    if (!targetTokenUrl) return
+    const url = parseUrl(targetTokenUrl)
+    const isEndpoint = (url?.scheme === 'https' || url?.scheme === 'http') && url.host !== ''
+    if (!isEndpoint || url.hasUserInfo || /#./.test(targetTokenUrl))
+      yield advice(path.spec.xaa.targetTokenUrl, NO_ENDPOINT)
+    else if (url.scheme === 'http' && !isLoopback(url.host) && !mayBeTrue(xaa, 'insecureTargetTokenUrl'))
+      yield advice(path.spec.xaa.targetTokenUrl, PLAIN)
+  },
+  examples: {
+    valid: [
+      { title: 'a public client', value: exchanging({ clientId: 'vmcp' }) },
+      { title: 'a client', value: exchanging({ clientId: 'vmcp', clientSecretRef: secret }) },
+      { title: 'no client', value: exchanging({}) },
+      {
+        title: 'clients of both servers',
+        value: crossing({
+          idpClientId: 'vmcp',
+          idpClientSecretRef: secret,
+          targetClientId: 'vmcp',
+          targetClientSecretRef: secret,
+        }),
+      },
+      {
+        title: 'plain http on purpose',
+        value: crossing({ targetTokenUrl: 'http://jira.tools.svc/token', insecureTargetTokenUrl: true }),
+      },
+    ],
+    invalid: [
+      {
+        title: 'a secret alone',
+        value: exchanging({ clientSecretRef: secret }),
+        findings: [`spec.tokenExchange.clientSecretRef: ${UNSENT}`],
+      },
+      {
+        title: 'a secret and another identifier, each alone',
+        value: crossing({ idpClientSecretRef: secret, targetClientId: 'vmcp' }),
+        findings: [
+          `spec.xaa.idpClientSecretRef: ${withoutId('idpClientId')}`,
+          `spec.xaa.targetClientId: ${withoutSecret('targetClientSecretRef')}`,
+        ],
+      },
+      {
+        title: 'a token endpoint with a fragment',
+        value: crossing({ targetTokenUrl: 'https://jira.example.com/token#v2' }),
+        findings: [`spec.xaa.targetTokenUrl: ${NO_ENDPOINT}`],
+      },
+      {
+        title: 'a token endpoint over http',
+        value: crossing({ targetTokenUrl: 'http://jira.tools.svc/token' }),
+        findings: [`spec.xaa.targetTokenUrl: ${PLAIN}`],
+      },
+    ],
+  },
+})
+
+/** Whether a field is there with a value other than an empty text; a value of a wrong JSON type is there too. */
+const has = <K extends string>(holder: Readonly<Partial<Record<K, unknown>>>, field: K): boolean =>
+  !isAbsent(holder, field) && holder[field] !== ''
