@@ -142,6 +142,8 @@ export { authServerIssuersAccepted } from './mcp-oidc-config/rules/auth-server-i
 export { oidcConfigAddressAllowed } from './mcp-oidc-config/rules/oidc-config-address-allowed.ts'
 export { oidcConfigCaBundleConfigured } from './mcp-oidc-config/rules/oidc-config-ca-bundle-configured.ts'
 export { oidcConfigChangeMeant } from './mcp-oidc-config/rules/oidc-config-change-meant.ts'
+export { oidcConfigIntrospectionAuthenticates } from './mcp-oidc-config/rules/oidc-config-introspection-authenticates.ts'
+export { oidcConfigIntrospectionConfigured } from './mcp-oidc-config/rules/oidc-config-introspection-configured.ts'
 export { oidcConfigIssuerSpelt } from './mcp-oidc-config/rules/oidc-config-issuer-spelt.ts'
 export { oidcConfigMatchesType } from './mcp-oidc-config/rules/oidc-config-matches-type.ts'
 export { oidcConfigServiceAccountRestricts } from './mcp-oidc-config/rules/oidc-config-service-account-restricts.ts'

@@ -31,7 +31,9 @@ export const MCPOIDCConfig = resource(
               issuer: name('URL of the token issuer.'),
               clientId: optional(text('Client identifier.')),
               clientSecretRef: optional(
-                secretRef('Secret with the client secret; enables introspection of opaque tokens.'),
+                secretRef(
+                  'Secret with the client secret for introspection of opaque tokens; releases need introspectionUrl too.',
+                ),
               ),
               jwksUrl: newer(text('URL of the keys; discovered at the issuer when not given.')),
               insecureAllowHTTP: newer(flag('Allows an issuer and keys over plain http.')),
