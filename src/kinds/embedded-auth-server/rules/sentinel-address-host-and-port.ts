@@ -4,7 +4,7 @@ import { EmbeddedAuthServer } from '../schema.ts'
 
 const { aclUserConfig } = redis
 const withoutSentinel = { aclUserConfig, tls: {} }
-const UNDIALLED = "must be host:port, such as 'redis.cache.svc:6379', or the server does not start"
+const NO_PORT = "must be host:port, such as 'redis.cache.svc:6379', or the server does not start"
 
 export const sentinelAddressHostAndPort = defineRule({
   id: 'sentinel-address-host-and-port',
@@ -17,7 +17,7 @@ export const sentinelAddressHostAndPort = defineRule({
   sources: [{ section: '2.4.3', says: 'sentinelAddrs is a list of host:port.' }],
   *check({ storage }, { path }) {
     const { addr } = storage?.redis ?? {}
-    if (addr && !isDialled(addr) && !isLocal(addr)) yield advice(path.storage.redis.addr, UNDIALLED)
+    if (addr && !isDialled(addr) && !isLocal(addr)) yield advice(path.storage.redis.addr, NO_PORT)
     const addresses = storage?.redis?.sentinelConfig?.sentinelAddrs ?? []
     for (const [i, address] of addresses.entries()) {
       if (address === undefined || isDialled(address)) continue
@@ -52,7 +52,7 @@ export const sentinelAddressHostAndPort = defineRule({
       ...(['redis.cache.svc', 'redis://redis.cache.svc:6379'] as const).map((addr) => ({
         title: `a Redis at ${addr}`,
         value: withRedis({ ...withoutSentinel, addr }),
-        findings: [`storage.redis.addr: ${UNDIALLED}`] as const,
+        findings: [`storage.redis.addr: ${NO_PORT}`] as const,
       })),
       ...([0, 65_536, 99_999] as const).map((port) => ({
         title: `port ${port}`,
