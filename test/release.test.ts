@@ -1120,6 +1120,45 @@ const TOLD_AT: Readonly<Record<string, string>> = {
   '.spec.incomingAuth.oidcConfigRef.audience': 'spec.incomingAuth.audience',
 }
 
+t.test('the clients and the target endpoint of type xaa, which only releases have', (t) => {
+  const secret = { name: 'jira', key: 'client-secret' }
+  const rows: [settings: object, ...warnings: RegExp[]][] = [
+    [{}],
+    [{ idpClientId: 'a', idpClientSecretRef: secret, targetClientId: 'a', targetClientSecretRef: secret }],
+    [{ targetTokenUrl: 'http://jira.tools.svc/token', insecureTargetTokenUrl: true }],
+    [{ targetTokenUrl: 'http://localhost:8080/token' }],
+    [
+      { idpClientSecretRef: secret, targetClientId: 'vmcp' },
+      /^spec\.xaa\.idpClientSecretRef: .* without `idpClientId`; set it, or remove the Secret/,
+      /^spec\.xaa\.targetClientId: .* without `targetClientSecretRef`; set it, or remove the client/,
+    ],
+    [{ targetTokenUrl: 'https://jira.example.com/token#v2' }, /targetTokenUrl: must be .* a fragment/],
+    [{ targetTokenUrl: 'https://a:b@jira.example.com/token' }, /targetTokenUrl: must be .* user information/],
+    [
+      { targetTokenUrl: 'http://jira.tools.svc/token' },
+      /targetTokenUrl: use 'https:.*insecureTargetTokenUrl/,
+    ],
+  ]
+  for (const [settings, ...expected] of rows) {
+    const xaa = {
+      idpTokenUrl: 'https://idp.example.com/token',
+      targetTokenUrl: 'https://jira.example.com/token',
+      targetAudience: 'https://jira.example.com',
+      ...settings,
+    }
+    const { errors, warnings } = judged(
+      'MCPExternalAuthConfig',
+      { type: 'xaa', xaa },
+      { release: RELEASE_0_63 },
+    )
+    const told = warnings.filter((text) => text.endsWith('(exchange-settings-accepted)'))
+    t.strictSame(errors, [])
+    t.equal(told.length, expected.length, JSON.stringify(settings))
+    for (const [i, text] of told.entries()) t.match(text, expected[i])
+  }
+  t.end()
+})
+
 t.test('every field that no release goes without is named where it is missing', (t) => {
   let places = 0
   for (const kind of KINDS) {

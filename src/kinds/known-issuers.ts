@@ -1,4 +1,4 @@
-import { parseUrl, withoutEnd } from '../rule/index.ts'
+import { advice, type FieldError, parseUrl, type Path, segmentsOf, withoutEnd } from '../rule/index.ts'
 
 /** Hosts of Okta; `okta.mil` is its cloud for the US military. */
 export const OKTA = /\.(?:okta(?:preview|-emea|-gov)?\.com|okta\.mil)$/i
@@ -22,6 +22,48 @@ const WITH: readonly (readonly [string, RegExp])[] = [
 /** Matches every issuer that must end with a slash; an issuer without a slash that does not match is not parsed. */
 const PERHAPS_WITH = /\.auth0\.com|sts\.windows\.net/i
 
+/** The end of the address of an issuer's metadata (OpenID Connect Discovery 1.0, RFC 8414). */
+const METADATA = /\/\.well-known\/(?:openid-configuration|oauth-authorization-server)\/?$/
+
+/** The start of the path of issuers of authentik, which end with a slash. */
+const AUTHENTIK = '/application/o/'
+
+/** Warns of an issuer that is the address of its metadata, or differs from that of a known provider by a slash. */
+export function* issuerErrors(
+  place: () => Path<string>,
+  text: string | undefined,
+  effect: string,
+): Generator<FieldError> {
+  if (!text) return
+  const end = text.includes('/.well-known/') ? METADATA.exec(text) : null
+  if (end !== null) {
+    yield* metadataError(place(), text.slice(0, end.index), effect)
+    return
+  }
+  const meant = meantIssuer(text)
+  if (meant !== undefined) yield advice(place(), issuerDetail(meant, effect))
+}
+
+/**
+ * Warns of the address of metadata; `before` is the part before the path of the metadata. An issuer at the root of a
+ * host may end with a slash, as those of Auth0 at custom domains do, so it has no fix.
+ */
+function* metadataError(path: Path<string>, before: string, effect: string): Generator<FieldError> {
+  const url = parseUrl(before)
+  if (!url?.host || url.hasUserInfo) return
+  const issuer = before.includes(AUTHENTIK) ? `${before}/` : (meantIssuer(before)?.issuer ?? before)
+  const isCertain = isKnown(url.host) || /^https?:\/\/[^/]+\/./.test(issuer)
+  const error = advice(
+    path,
+    `is the address of the metadata of an issuer, so ${effect}; write ${isCertain ? '' : 'the `issuer` there, such as '}'${issuer}'`,
+  )
+  const at = segmentsOf(path)
+  const fix = { title: `write '${issuer}'`, edits: [{ op: 'set', at, value: issuer }] } as const
+  yield isCertain ? { ...error, fix } : error
+}
+
+const isKnown = (host: string) => [...WITHOUT, ...WITH].some(([, hosts]) => hosts.test(host))
+
 /** A known provider, and its issuer as written in its tokens and metadata. */
 interface KnownIssuer {
   readonly provider: string
@@ -29,7 +71,7 @@ interface KnownIssuer {
 }
 
 /** The correct issuer, if a known provider's issuer has a slash too many or too few at its end; else undefined. */
-export function meantIssuer(text: string): KnownIssuer | undefined {
+function meantIssuer(text: string): KnownIssuer | undefined {
   if (!text.endsWith('/') && !PERHAPS_WITH.test(text)) return undefined
   const host = parseUrl(text)?.host
   if (!host || /[?#]/.test(text)) return undefined
@@ -40,5 +82,5 @@ export function meantIssuer(text: string): KnownIssuer | undefined {
 }
 
 /** Says how the provider writes its issuer, and what happens to an issuer that differs from it by the slash. */
-export const issuerDetail = ({ provider, issuer }: KnownIssuer, effect: string): string =>
+const issuerDetail = ({ provider, issuer }: KnownIssuer, effect: string): string =>
   `${provider} writes its issuer ${issuer.endsWith('/') ? 'with a' : 'without a'} slash at the end, so ${effect}; write '${issuer}'`

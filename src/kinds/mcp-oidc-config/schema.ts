@@ -32,7 +32,9 @@ export const MCPOIDCConfig = resource(
               issuer: name('URL of the token issuer.'),
               clientId: optional(text('Client identifier.')),
               clientSecretRef: optional(
-                secretRef('Secret with the client secret; enables introspection of opaque tokens.'),
+                secretRef(
+                  'Secret with the client secret for introspection of opaque tokens; releases need introspectionUrl too.',
+                ),
               ),
               jwksUrl: newer(text('URL of the keys; discovered at the issuer when not given.')),
               insecureAllowHTTP: newer(flag('Allows an issuer and keys over plain http.')),
@@ -51,8 +53,10 @@ export const MCPOIDCConfig = resource(
         kubernetesServiceAccount: optional(
           object(
             {
-              serviceAccount: newer(text('Name of the ServiceAccount whose tokens are accepted.')),
-              namespace: newer(text('Its namespace.')),
+              serviceAccount: newer(
+                text('Name of a ServiceAccount; releases do not read it, and accept every one.'),
+              ),
+              namespace: newer(text('Its namespace; releases do not read it.')),
               issuer: newer(text('Issuer of the tokens; that of the cluster by default.')),
               jwksUrl: newer(text('URL of the keys; discovered at the issuer when not given.')),
               introspectionUrl: newer(text('URL that checks tokens.')),

@@ -1,14 +1,18 @@
 import { advice, defineRule, says } from '../../../rule/index.ts'
-import { issuerDetail, meantIssuer } from '../../known-issuers.ts'
+import { issuerErrors } from '../../known-issuers.ts'
 import { server, withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
+
+const NO_QUERY =
+  'an issuer has no query and no fragment, and its metadata is not found behind one, so every login fails; write it without'
 
 export const upstreamIssuerSpelt = defineRule({
   id: 'upstream-issuer-spelt',
   on: EmbeddedAuthServer,
   severity: 'warning',
-  summary: 'The issuers of known identity providers are written with or without a slash as theirs are.',
-  why: 'The issuer in the metadata and in the tokens is compared as a text: one that differs by a slash is another one, so no endpoint is discovered and no token is accepted.',
+  summary:
+    'The issuers are written as in their metadata, not as the address of it; those of known identity providers with or without a slash.',
+  why: 'The issuer in the metadata and in the tokens is compared as a text: one that differs by a slash is another one, so no endpoint is discovered and no token is accepted. Discovery appends the path of the metadata.',
   failure: {
     symptom:
       'the pod ends or logins fail: `issuer mismatch: expected https://….okta.com/, got https://….okta.com`',
@@ -19,19 +23,19 @@ export const upstreamIssuerSpelt = defineRule({
   *check({ upstreamProviders, trustedIssuers }, { path }) {
     const providers = upstreamProviders ?? []
     for (let i = 0; i < providers.length; i++) {
-      const meant = meantIssuer(providers[i]?.oidcConfig?.issuerUrl ?? '')
-      if (meant !== undefined)
-        yield advice(
-          path.upstreamProviders.at(i).oidcConfig.issuerUrl,
-          issuerDetail(meant, 'every login fails'),
-        )
+      const issuer = providers[i]?.oidcConfig?.issuerUrl
+      if (!issuer) continue
+      const place = () => path.upstreamProviders.at(i).oidcConfig.issuerUrl
+      if (/[?#]/.test(issuer)) yield advice(place(), NO_QUERY)
+      else yield* issuerErrors(place, issuer, 'every login fails')
     }
     if (trustedIssuers === undefined) return
-    for (let i = 0; i < trustedIssuers.length; i++) {
-      const meant = meantIssuer(trustedIssuers[i]?.issuerUrl ?? '')
-      if (meant !== undefined)
-        yield advice(path.trustedIssuers.at(i).issuerUrl, issuerDetail(meant, 'every token of it is refused'))
-    }
+    for (let i = 0; i < trustedIssuers.length; i++)
+      yield* issuerErrors(
+        () => path.trustedIssuers.at(i).issuerUrl,
+        trustedIssuers[i]?.issuerUrl,
+        'every token of it is refused',
+      )
   },
   examples: {
     Okta: { value: withOidc({ issuerUrl: 'https://example.okta.com/oauth2/default' }) },
@@ -46,6 +50,15 @@ export const upstreamIssuerSpelt = defineRule({
       value: withOidc({ issuerUrl: 'https://example.okta.mil/' }),
       findings:
         "upstreamProviders[0].oidcConfig.issuerUrl: Okta writes its issuer without a slash at the end, so every login fails; write 'https://example.okta.mil'",
+    },
+    'the address of the metadata': {
+      value: withOidc({ issuerUrl: 'https://sso.example.com/realms/a/.well-known/openid-configuration' }),
+      findings:
+        "upstreamProviders[0].oidcConfig.issuerUrl: is the address of the metadata of an issuer, so every login fails; write 'https://sso.example.com/realms/a'",
+    },
+    'a query': {
+      value: withOidc({ issuerUrl: 'https://idp.example.com/v2.0?p=sign-in' }),
+      findings: `upstreamProviders[0].oidcConfig.issuerUrl: ${NO_QUERY}`,
     },
     'a trusted issuer of Auth0 without one': {
       value: {

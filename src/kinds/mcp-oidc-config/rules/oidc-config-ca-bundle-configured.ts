@@ -1,22 +1,24 @@
-import { defineRule, isAbsent, required, tooLong } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, required, tooLong } from '../../../rule/index.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
 
 /**
- * The operator names a volume `oidc-ca-bundle-` plus the name of the ConfigMap, and a volume name has at most 63
- * characters.
+ * The operator names a volume `oidc-ca-bundle-` plus the name of the ConfigMap, and a volume name is a DNS label: at most
+ * 63 characters, none of them a dot.
  */
 const LONGEST_NAME = 48
+const DOTTED =
+  "may not have a dot, or the workloads that use this configuration do not start: the operator names a volume after the ConfigMap; copy it to one such as 'corporate-ca'"
 
 export const oidcConfigCaBundleConfigured = defineRule({
   id: 'oidc-config-ca-bundle-configured',
   on: MCPOIDCConfig,
   severity: 'warning',
-  summary: '`caBundleRef` names a ConfigMap, in at most 48 characters.',
+  summary: '`caBundleRef` names a ConfigMap, in at most 48 characters and without a dot.',
   why: 'The operator refuses the reference in every workload that uses the configuration. The name of the ConfigMap is part of the name of a volume.',
   failure: {
     symptom:
-      'the workload fails at reconcile with "configMapRef must be specified in caBundleRef" or "is too long … to fit in Kubernetes volume name"',
+      'the workload fails at reconcile with "configMapRef must be specified in caBundleRef" or "is too long … to fit in Kubernetes volume name", or the API server refuses its Deployment: "a lowercase RFC 1123 label must consist of"',
     reportedBy: 'operator',
     consequence: 'does not start',
     threads: ['stacklok/toolhive#5632'],
@@ -42,6 +44,7 @@ export const oidcConfigCaBundleConfigured = defineRule({
         configMapRef.name,
         `may not be more than ${LONGEST_NAME} characters, or the workloads that use this configuration do not start: the operator names a volume after the ConfigMap`,
       )
+    else if (reference?.name?.includes('.')) yield advice(configMapRef.name, DOTTED)
   },
   examples: {
     'a ConfigMap': {
@@ -53,6 +56,12 @@ export const oidcConfigCaBundleConfigured = defineRule({
       value: issuing('https://idp.example.com', { caBundleRef: {} }),
       findings:
         'spec.inline.caBundleRef.configMapRef: Required value: must name a ConfigMap, or the workloads that use this configuration do not start',
+    },
+    'the ConfigMap that each namespace has': {
+      value: issuing('https://kubernetes.default.svc', {
+        caBundleRef: { configMapRef: { name: 'kube-root-ca.crt', key: 'ca.crt' } },
+      }),
+      findings: `spec.inline.caBundleRef.configMapRef.name: ${DOTTED}`,
     },
     'a long name': {
       value: issuing('https://idp.example.com', {

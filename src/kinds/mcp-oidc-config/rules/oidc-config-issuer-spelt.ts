@@ -1,5 +1,5 @@
-import { advice, defineRule, says } from '../../../rule/index.ts'
-import { issuerDetail, meantIssuer } from '../../known-issuers.ts'
+import { defineRule, says } from '../../../rule/index.ts'
+import { issuerErrors } from '../../known-issuers.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
 
@@ -8,19 +8,16 @@ export const oidcConfigIssuerSpelt = defineRule({
   on: MCPOIDCConfig,
   severity: 'warning',
   summary:
-    'The issuer of a known identity provider is written with or without a slash as its tokens have it.',
-  why: 'The issuer of a token is compared as a text: one that differs by a slash is another one, so every token is refused.',
+    'The issuer is written as its tokens have it: not the address of its metadata, and of a known identity provider with or without a slash.',
+  why: 'The issuer of a token is compared as a text: one that differs by a slash is another one, so every token is refused. Discovery appends the path of the metadata.',
   failure: {
     symptom: 'every caller gets 401: `invalid issuer`, `issuer mismatch`',
     reportedBy: 'nobody',
     consequence: 'denies everyone',
   },
   sources: [says('2.3', 'inline.issuer is the URL of the token issuer.')],
-  *check({ spec }, { path }) {
-    const meant = meantIssuer(spec?.inline?.issuer ?? '')
-    if (meant !== undefined)
-      yield advice(path.spec.inline.issuer, issuerDetail(meant, 'every token is refused'))
-  },
+  check: ({ spec }, { path }) =>
+    issuerErrors(() => path.spec.inline.issuer, spec?.inline?.issuer, 'every token is refused'),
   examples: {
     Okta: { value: issuing('https://example.okta.com/oauth2/default') },
     'Auth0, whose issuer has one': { value: issuing('https://example.eu.auth0.com/') },
@@ -35,6 +32,26 @@ export const oidcConfigIssuerSpelt = defineRule({
       value: issuing('https://sts.windows.net/3aa4a235'),
       findings:
         "spec.inline.issuer: Entra ID writes its issuer with a slash at the end, so every token is refused; write 'https://sts.windows.net/3aa4a235/'",
+    },
+    'the address of the metadata': {
+      value: issuing('https://sso.example.com/realms/a/.well-known/openid-configuration'),
+      findings:
+        "spec.inline.issuer: is the address of the metadata of an issuer, so every token is refused; write 'https://sso.example.com/realms/a'",
+    },
+    'the address of the metadata of Auth0': {
+      value: issuing('https://example.auth0.com/.well-known/openid-configuration'),
+      findings:
+        "spec.inline.issuer: is the address of the metadata of an issuer, so every token is refused; write 'https://example.auth0.com/'",
+    },
+    'the address of the metadata of authentik': {
+      value: issuing('https://sso.example.com/application/o/mcp/.well-known/openid-configuration'),
+      findings:
+        "spec.inline.issuer: is the address of the metadata of an issuer, so every token is refused; write 'https://sso.example.com/application/o/mcp/'",
+    },
+    'the address of the metadata of a host, whose issuer may have a slash': {
+      value: issuing('https://login.example.com/.well-known/oauth-authorization-server'),
+      findings:
+        "spec.inline.issuer: is the address of the metadata of an issuer, so every token is refused; write the `issuer` there, such as 'https://login.example.com'",
     },
   },
 })

@@ -20,7 +20,7 @@ export const groupHasBackends = defineRule({
   reads: ['MCPGroup', ...BACKEND_KINDS],
   severity: 'warning',
   summary: 'Some MCPServer, MCPRemoteProxy or MCPServerEntry belongs to the group.',
-  why: 'The process starts and offers no tool.',
+  why: 'The process starts and offers no tool. With source inline, releases do not reconcile the VirtualMCPServer: "static mode requires at least one backend".',
   sources: [
     says('1', 'A named group of backends; a VirtualMCPServer selects it.'),
     says('2.2', 'groupRef names the MCPGroup whose backends are fronted.'),
@@ -33,7 +33,7 @@ export const groupHasBackends = defineRule({
     yield relatedTo(
       advice(
         path.spec.groupRef.name,
-        `no backend ${cluster.where} has ${shortQuote(group)} as its \`groupRef\` yet, so no tool is offered`,
+        `no backend ${cluster.where} has ${shortQuote(group)} as its \`groupRef\` yet, so ${gateway.spec?.outgoingAuth?.source === 'inline' ? 'releases do not reconcile it' : 'no tool is offered'}`,
       ),
       [end({ kind: 'MCPGroup', name: group }, NAME, 'is the group')],
     )
@@ -46,6 +46,12 @@ export const groupHasBackends = defineRule({
       others: [group()],
       findings:
         'spec.groupRef.name: no backend in namespace \'default\' has "tools" as its `groupRef` yet, so no tool is offered',
+    },
+    'an empty group, with source inline': {
+      value: gatewayOf({ outgoingAuth: { source: 'inline' } }),
+      others: [group()],
+      findings:
+        'spec.groupRef.name: no backend in namespace \'default\' has "tools" as its `groupRef` yet, so releases do not reconcile it',
     },
   },
 })
