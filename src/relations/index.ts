@@ -188,7 +188,7 @@ export {
   writtenAnnotation,
   writtenProvider,
 } from './related-resources.ts'
-export { oidcReferenceOf, oidcReferencePath } from './oidc-reference.ts'
+export { oidcReferenceOf, oidcReferencePath, validationOf } from './oidc-reference.ts'
 export { audienceErrors, gatewayChecker, namespaceOf, proxyPortOf } from './resource-url.ts'
 export { bytesAt, getSecret, secretFacts, secretReferencesOf, seesSecrets } from './secrets.ts'
 export {
