@@ -20,6 +20,7 @@ export { configMapReferenceFound } from '../relations/rules/config-map-reference
 export { deletedResourceUnreferenced } from '../relations/rules/deleted-resource-unreferenced.ts'
 export { forwardedCredentialInSecret } from '../relations/rules/forwarded-credential-in-secret.ts'
 export { forwardedHeaderAllowed } from '../relations/rules/forwarded-header-allowed.ts'
+export { incomingCaBundleUsed } from '../relations/rules/incoming-ca-bundle-used.ts'
 export { incomingKeysWithoutToken } from '../relations/rules/incoming-keys-without-token.ts'
 export { loginCallbackServed } from '../relations/rules/login-callback-served.ts'
 export { newerSubjectProviderExists } from '../relations/rules/newer-subject-provider-exists.ts'
