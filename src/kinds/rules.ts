@@ -143,6 +143,7 @@ export { authServerIssuersAccepted } from './mcp-oidc-config/rules/auth-server-i
 export { oidcConfigAddressAllowed } from './mcp-oidc-config/rules/oidc-config-address-allowed.ts'
 export { oidcConfigCaBundleConfigured } from './mcp-oidc-config/rules/oidc-config-ca-bundle-configured.ts'
 export { oidcConfigChangeMeant } from './mcp-oidc-config/rules/oidc-config-change-meant.ts'
+export { oidcConfigClusterCaSuited } from './mcp-oidc-config/rules/oidc-config-cluster-ca-suited.ts'
 export { oidcConfigIssuerSpelt } from './mcp-oidc-config/rules/oidc-config-issuer-spelt.ts'
 export { oidcConfigMatchesType } from './mcp-oidc-config/rules/oidc-config-matches-type.ts'
 export { oidcConfigUrlAbsolute } from './mcp-oidc-config/rules/oidc-config-url-absolute.ts'
