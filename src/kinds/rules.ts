@@ -18,6 +18,7 @@ export { backendTokenExchangedOnce } from '../relations/rules/backend-token-exch
 export { clientDocumentScopesAdvertised } from '../relations/rules/client-document-scopes-advertised.ts'
 export { configMapReferenceFound } from '../relations/rules/config-map-reference-found.ts'
 export { deletedResourceUnreferenced } from '../relations/rules/deleted-resource-unreferenced.ts'
+export { exchangedTokenBrought } from '../relations/rules/exchanged-token-brought.ts'
 export { forwardedCredentialInSecret } from '../relations/rules/forwarded-credential-in-secret.ts'
 export { forwardedHeaderAllowed } from '../relations/rules/forwarded-header-allowed.ts'
 export { incomingCaBundleUsed } from '../relations/rules/incoming-ca-bundle-used.ts'

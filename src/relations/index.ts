@@ -36,6 +36,7 @@ export {
   unfitSessionName,
   type UsedAwsSts,
 } from './aws-callers.ts'
+export { exchangesCallerToken, isWithoutTokens } from './caller-token.ts'
 export { changesFor, type HeldValue, heldIn, isChanged } from './change.ts'
 export {
   configMapFacts,
