@@ -78,7 +78,7 @@ export const exchangedTokenBrought = defineRule({
       )
       const named = Array.from(new Set(configs), authConfigNamed)
       if (named.length === 0) return
-      const detail = `callers bring no token that ${namesText(named, 2)} can exchange: ${FAILS}; set 'oidc', or use another type for these backends`
+      const detail = `callers bring no token that ${namesText(named, 1)} can exchange: ${FAILS}; set 'oidc', or use another type there`
       yield relatedTo(
         advice(GATEWAY.spec.incomingAuth.type, detail),
         named.slice(0, 4).map((each) => end(each, AUTH_CONFIG.spec.type, 'exchanges the token')),
@@ -145,7 +145,7 @@ export const exchangedTokenBrought = defineRule({
           stsConfig('aws'),
         ],
         findings: [
-          `spec.incomingAuth.type: callers bring no token that MCPExternalAuthConfig "aws" and MCPExternalAuthConfig "jira" can exchange: ${FAILS}; set 'oidc', or use another type for these backends`,
+          `spec.incomingAuth.type: callers bring no token that MCPExternalAuthConfig "jira" and MCPExternalAuthConfig "aws" can exchange: ${FAILS}; set 'oidc', or use another type there`,
         ],
       },
       {
@@ -155,6 +155,15 @@ export const exchangedTokenBrought = defineRule({
         others: [gateway('vmcp', anonymous), exchangeConfig('jira')],
         findings: [
           `spec.externalAuthConfigRef.name: MCPExternalAuthConfig "jira" exchanges the token of the caller, and VirtualMCPServer "vmcp" is anonymous: ${FAILS}; set type oidc there`,
+        ],
+      },
+      {
+        title: 'a proxy that joins later',
+        kind: 'MCPRemoteProxy',
+        value: { spec: { ...joiningAs('aws').spec, oidcConfigRef: { name: 'corporate', audience: 'aws' } } },
+        others: [gateway('vmcp', anonymous), stsConfig('aws')],
+        findings: [
+          `spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" exchanges the token of the caller, and VirtualMCPServer "vmcp" is anonymous: ${FAILS}; set type oidc there`,
         ],
       },
       {

@@ -17,7 +17,7 @@ import {
 const TRUSTS_FROM = '0.41'
 
 const NO_TOKEN =
-  'releases ask the API server for keys without a token: 401 for all callers; bind ClusterRole system:service-account-issuer-discovery to system:unauthenticated, or set a public jwksUrl'
+  'releases ask the API server for keys without a token: 401 for all; bind system:service-account-issuer-discovery to system:unauthenticated, or use a public jwksUrl'
 const NO_CA =
   'releases up to 0.40 ask the API server for keys without its CA: 401 for all callers; set a public jwksUrl'
 const FILE = 'vMCP of releases ignores it and asks for keys without a token; name a jwksUrl that needs none'
@@ -48,7 +48,7 @@ export const incomingKeysWithoutToken = defineRule({
   reads: ['VirtualMCPServer', 'MCPOIDCConfig'],
   severity: 'warning',
   summary: 'A VirtualMCPServer can fetch the keys of its tokens without a token of its own.',
-  why: 'The API server gives its keys to service accounts only, unless a ClusterRoleBinding says otherwise. MCPServers and MCPRemoteProxies send the token of their pod; vMCP of releases does not, so it gets 403 and refuses each caller with 401. A public `jwksUrl` needs `useClusterAuth: false` beside it, which leaves the CA of the cluster aside.',
+  why: 'The API server gives its keys to service accounts only, unless the ClusterRole `system:service-account-issuer-discovery` is bound to others. MCPServers and MCPRemoteProxies send the token of their pod; vMCP of releases does not, so it gets 403 and refuses each caller with 401. A public `jwksUrl` needs `useClusterAuth: false` beside it, which leaves the CA of the cluster aside.',
   failure: {
     symptom: 'every request gets 401; the log says `OIDC discovery endpoint returned status 403`',
     reportedBy: 'nobody',

@@ -91,7 +91,8 @@ export const sessionNameAccepted = defineRule({
       return
     }
     for (const caller of others) {
-      const subject = refusedSubject(caller.kind, cluster.get(caller.kind, caller.name) ?? {}, cluster)
+      const found = (cluster.get(caller.kind, caller.name) ?? {}) as Workload
+      const subject = refusedSubject(caller.kind, found, cluster)
       if (subject === undefined) continue
       const detail = `in tokens for ${nameText(caller)} sub is ${subject.text}, which AWS refuses as the name of a session: every call fails; use ${subject.instead}`
       yield relatedTo(
