@@ -39,6 +39,7 @@ export { resourceUrlAbsolute } from '../relations/rules/resource-url-absolute.ts
 export { resourceUrlHostAgreed } from '../relations/rules/resource-url-host-agreed.ts'
 export { roleMappingClaimAvailable } from '../relations/rules/role-mapping-claim-available.ts'
 export { secretReferenceFound } from '../relations/rules/secret-reference-found.ts'
+export { secretValueTrimmed } from '../relations/rules/secret-value-trimmed.ts'
 export { sessionNameAccepted } from '../relations/rules/session-name-accepted.ts'
 export { sessionNameClaimAvailable } from '../relations/rules/session-name-claim-available.ts'
 export { subjectProviderChosen } from '../relations/rules/subject-provider-chosen.ts'

@@ -325,7 +325,8 @@ export function signingConfigs(
       const place = at === undefined ? GATEWAY.spec.incomingAuth.oidcConfigRef : pathTo<unknown>(at())
       return awsSts === undefined ? [] : [{ config, awsSts, at: place }]
     })
-  const config = (resource as Workload).spec?.externalAuthConfigRef?.name
+  const workload: Workload = resource
+  const config = workload.spec?.externalAuthConfigRef?.name
   const awsSts = config === undefined ? undefined : awsStsOf(getAuthConfig(cluster, config))
   return config === undefined || awsSts === undefined
     ? []
