@@ -12,6 +12,7 @@ export { authorizationEntitiesWhole } from '../relations/rules/authorization-ent
 export { authorizationPolicyAccepted } from '../relations/rules/authorization-policy-accepted.ts'
 export { authorizationPolicyEvaluates } from '../relations/rules/authorization-policy-evaluates.ts'
 export { authorizationPolicyMatches } from '../relations/rules/authorization-policy-matches.ts'
+export { awsRegionAgreed } from '../relations/rules/aws-region-agreed.ts'
 export { awsSubjectTokenReadable } from '../relations/rules/aws-subject-token-readable.ts'
 export { backendAuthServed } from '../relations/rules/backend-auth-served.ts'
 export { backendTokenExchangedOnce } from '../relations/rules/backend-token-exchanged-once.ts'
