@@ -41,6 +41,7 @@ export { resourceUrlHostAgreed } from '../relations/rules/resource-url-host-agre
 export { roleMappingClaimAvailable } from '../relations/rules/role-mapping-claim-available.ts'
 export { secretReferenceFound } from '../relations/rules/secret-reference-found.ts'
 export { secretValueTrimmed } from '../relations/rules/secret-value-trimmed.ts'
+export { serviceNameValid } from '../relations/rules/service-name-valid.ts'
 export { sessionNameAccepted } from '../relations/rules/session-name-accepted.ts'
 export { sessionNameClaimAvailable } from '../relations/rules/session-name-claim-available.ts'
 export { subjectProviderChosen } from '../relations/rules/subject-provider-chosen.ts'
