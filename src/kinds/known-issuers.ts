@@ -57,21 +57,21 @@ const BUCKET =
 export const isPublicIssuer = (host: string): boolean => CLUSTER.test(host) || BUCKET.test(host)
 
 /** How an issuer writes the `sub` of its tokens, with characters that AWS refuses in the name of a session. */
-export interface Subject {
+export interface RefusedSubject {
   readonly text: string
   /** Another claim, whose values AWS accepts. */
   readonly instead: string
 }
 
-export const SERVICE_ACCOUNT: Subject = { text: '"system:serviceaccount:…"', instead: 'jti' }
-const SUBJECTS: readonly (readonly [RegExp, Subject])[] = [
+export const SERVICE_ACCOUNT: RefusedSubject = { text: '"system:serviceaccount:…"', instead: 'jti' }
+const SUBJECTS: readonly (readonly [RegExp, RefusedSubject])[] = [
   [CLUSTER, SERVICE_ACCOUNT],
   [/\.auth0\.com$/i, { text: '"auth0|…" for users', instead: 'azp, or email where they have it' }],
   [/^token\.actions\.githubusercontent\.com$/i, { text: '"repo:…"', instead: 'run_id' }],
 ]
 
 /** The `sub` of an issuer's tokens, if AWS refuses it as the name of a session; undefined if it may accept it. */
-export function subjectRefusedByAws(issuer: string): Subject | undefined {
+export function subjectRefusedByAws(issuer: string): RefusedSubject | undefined {
   const host = parseUrl(issuer)?.host
   return host === undefined ? undefined : SUBJECTS.find(([hosts]) => hosts.test(host))?.[1]
 }

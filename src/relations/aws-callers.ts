@@ -14,7 +14,7 @@ import {
 import { hasNoProviders, type Provider, type Server } from '../kinds/embedded-auth-server/effective.ts'
 import { mayHaveDelegationPolicy, policiesOf } from '../kinds/embedded-auth-server/inbound-grants.ts'
 import { ASSERTION_CLAIMS, isOwnClaim, isStructuredClaim } from '../kinds/embedded-auth-server/own-claims.ts'
-import { SERVICE_ACCOUNT, type Subject, subjectRefusedByAws } from '../kinds/known-issuers.ts'
+import { type RefusedSubject, SERVICE_ACCOUNT, subjectRefusedByAws } from '../kinds/known-issuers.ts'
 import { type Compiling, matcherVerdict } from '../kinds/mcp-external-auth-config/matcher-verdicts.ts'
 import { opaqueIssuer } from './authorization.ts'
 import { AUTH_CONFIG, GATEWAY, WORKLOAD } from './ends.ts'
@@ -299,7 +299,7 @@ export function refusedSubject(
   kind: string,
   resource: Gateway | Workload,
   cluster: Cluster,
-): Subject | undefined {
+): RefusedSubject | undefined {
   const isGateway = kind === 'VirtualMCPServer'
   if (isGateway && validatesWith(resource as Gateway) === undefined) return undefined
   const name = oidcReferenceOf(resource, kind)?.name

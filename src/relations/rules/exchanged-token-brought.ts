@@ -78,7 +78,7 @@ export const exchangedTokenBrought = defineRule({
       )
       const named = Array.from(new Set(configs), authConfigNamed)
       if (named.length === 0) return
-      const detail = `callers bring no token that ${namesText(named, 1)} can exchange: ${FAILS}; set 'oidc', or use another type there`
+      const detail = `callers bring no token that ${namesText(named, 1)} can exchange: ${FAILS}; set 'oidc', or another type`
       yield relatedTo(
         advice(GATEWAY.spec.incomingAuth.type, detail),
         named.slice(0, 4).map((each) => end(each, AUTH_CONFIG.spec.type, 'exchanges the token')),
@@ -145,7 +145,7 @@ export const exchangedTokenBrought = defineRule({
           stsConfig('aws'),
         ],
         findings: [
-          `spec.incomingAuth.type: callers bring no token that MCPExternalAuthConfig "jira" and MCPExternalAuthConfig "aws" can exchange: ${FAILS}; set 'oidc', or use another type there`,
+          `spec.incomingAuth.type: callers bring no token that MCPExternalAuthConfig "jira" and MCPExternalAuthConfig "aws" can exchange: ${FAILS}; set 'oidc', or another type`,
         ],
       },
       {

@@ -26,7 +26,7 @@ import {
 } from '../index.ts'
 
 const HEADER = 'no HTTP header may have one, so calls fail; write it without'
-const CLIENT = 'the provider refuses the client secret with it; write it without'
+const CLIENT = 'the provider refuses it; write it without'
 
 /** What a line break does, by the field that names the Secret. */
 const EFFECTS: Readonly<Record<string, string>> = {
