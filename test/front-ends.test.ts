@@ -1106,9 +1106,11 @@ const CORPUS: Readonly<
   },
 }
 
-/** Not fields that an API server has dropped, what a write would choose, and ConfigMaps, which only audit lists. */
+/** Not fields that an API server has dropped, what only a write tells, and ConfigMaps, which only audit lists. */
 const isOfAll = ({ id }: CorpusFinding) =>
-  !['unknown-field', 'subject-provider-chosen', 'config-map-reference-found'].includes(id)
+  !['unknown-field', 'subject-provider-chosen', 'service-name-valid', 'config-map-reference-found'].includes(
+    id,
+  )
 
 const whole = (finding: CorpusFinding) => finding
 

@@ -72,11 +72,11 @@ export const serviceNameValid = defineRule({
         ],
       },
       {
-        title: 'a long name of a VirtualMCPServer',
+        title: 'a dot in the name of a VirtualMCPServer',
         kind: 'VirtualMCPServer',
-        value: { ...(gateway('x'.repeat(59)) as object) },
+        value: { ...(gateway('tools.vmcp') as object) },
         findings: [
-          'metadata.name: the operator cannot make the Service vmcp-… for it, so nobody reaches the server; use at most 58 characters',
+          'metadata.name: the operator cannot make the Service vmcp-… for it, so nobody reaches the server; use no dots',
         ],
       },
     ],
