@@ -222,7 +222,7 @@ t.test('of Secrets, the lengths', async (t) => {
       kind: 'Secret',
       namespace: 'one',
       name: 'keys',
-      facts: { bytes: { long: 4, short: 1 }, complete: true },
+      facts: { bytes: { long: 4, short: 1 }, lineBreaks: [], complete: true },
     },
   ])
   t.equal(found.live.knows('Secret', 'one'), true)

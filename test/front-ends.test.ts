@@ -1119,10 +1119,12 @@ const CORPUS: Readonly<
 
 /**
  * Whether all front ends can report the finding: an API server drops unknown fields, /mutate resolves
- * `subject-provider-chosen`, and only `audit` reads ConfigMaps.
+ * `subject-provider-chosen`, only a write tells of names of Services, and only `audit` reads ConfigMaps.
  */
 const isOfAll = ({ id }: CorpusFinding) =>
-  !['unknown-field', 'subject-provider-chosen', 'config-map-reference-found'].includes(id)
+  !['unknown-field', 'subject-provider-chosen', 'service-name-valid', 'config-map-reference-found'].includes(
+    id,
+  )
 
 const whole = (finding: CorpusFinding) => finding
 

@@ -7,6 +7,7 @@ import {
   foreignMappings,
   frontOfGateway,
   type Gateway,
+  isWithoutTokens,
   opaqueSubject,
   ownClaimsText,
   providersOf,
@@ -14,6 +15,9 @@ import {
 } from '../relations/index.ts'
 import { Budget, isAbsent, shortQuote } from '../rule/index.ts'
 import { unreadable } from './unknown.ts'
+
+/** Why an anonymous VirtualMCPServer cannot exchange the token of the caller. */
+export const NO_TOKEN = 'anonymous callers bring no token'
 
 /** The upstream provider whose token vMCP exchanges for an AWS role, and whether STS accepts that token. */
 interface Assumed {
@@ -43,6 +47,7 @@ export function assumed({ spec = {} }: AuthConfig, gateway: Gateway, isNamed: bo
   const named = awsSts.subjectProviderName ?? ''
   if (named === '' && !isAbsent(awsSts, 'subjectProviderName') && awsSts.subjectProviderName === undefined)
     return of('unknown', { reason: unreadable(awsSts, 'subjectProviderName') })
+  if (named === '' && isWithoutTokens(gateway)) return of('unavailable', { reason: NO_TOKEN })
   const front = frontOfGateway('', gateway, isNamed)
   if (named === '' && front?.sendsFirst !== true) return of('sent')
   const provider = named === '' ? (server?.names[0] ?? null) : named

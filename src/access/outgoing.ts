@@ -7,6 +7,7 @@ import {
   getAuthConfig,
   getWorkload,
   isListed,
+  isWithoutTokens,
   knowsReachers,
   leavesSubjectProvider,
   namedProvider,
@@ -15,7 +16,7 @@ import {
   sourceOf,
 } from '../relations/index.ts'
 import { type Cluster, isAbsent, nameText, type ObjectName } from '../rule/index.ts'
-import { assumed, roleNotes, rolesOf } from './assumed-role.ts'
+import { assumed, NO_TOKEN, roleNotes, rolesOf } from './assumed-role.ts'
 import { releaseNotes } from './releases.ts'
 import { notFound, notSpecified, unreadable } from './unknown.ts'
 
@@ -267,6 +268,8 @@ function upstream(config: AuthConfig, gateway: Gateway, { group }: Cluster): Tok
     const reason = unnamed(config)
     return { token: null, provider: null, chosen: null, credentials: 'unknown', reason }
   }
+  if (isWithoutTokens(gateway))
+    return { token: null, provider: null, chosen: null, credentials: 'unavailable', reason: NO_TOKEN }
   if (server === undefined)
     return { token: 'vmcp', provider: null, chosen: null, credentials: 'sent', reason: null }
   const first = gateway.spec?.authServerConfig?.upstreamProviders?.[0]?.name

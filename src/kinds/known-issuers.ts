@@ -84,3 +84,36 @@ function meantIssuer(text: string): KnownIssuer | undefined {
 /** Says how the provider writes its issuer, and what happens to an issuer that differs from it by the slash. */
 const issuerDetail = ({ provider, issuer }: KnownIssuer, effect: string): string =>
   `${provider} writes its issuer ${issuer.endsWith('/') ? 'with a' : 'without a'} slash at the end, so ${effect}; write '${issuer}'`
+
+/** Hosts of the issuers of clusters: of EKS, GKE and AKS. Their certificates are signed by public CAs. */
+const CLUSTER =
+  /^(?:oidc\.eks\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?|oidc-eks\.[a-z0-9-]+\.api\.aws|container\.googleapis\.com)$|\.oic\.prod-aks\.azure\.com$/i
+/** Hosts of buckets, where other clusters publish their keys. */
+const BUCKET =
+  /^storage\.googleapis\.com$|(?:^|\.)s3(?:[.-][a-z0-9-]+)?\.amazonaws\.com$|\.(?:blob\.core\.windows\.net|cloudfront\.net)$/i
+
+/**
+ * Whether clusters publish their keys at the host, with a certificate of a public CA. No other host is certain: an API
+ * server may have a public name and a certificate of its cluster.
+ */
+export const isPublicIssuer = (host: string): boolean => CLUSTER.test(host) || BUCKET.test(host)
+
+/** How an issuer writes the `sub` of its tokens, with characters that AWS refuses in the name of a session. */
+export interface RefusedSubject {
+  readonly text: string
+  /** Another claim, whose values AWS accepts. */
+  readonly instead: string
+}
+
+export const SERVICE_ACCOUNT: RefusedSubject = { text: '"system:serviceaccount:…"', instead: 'jti' }
+const SUBJECTS: readonly (readonly [RegExp, RefusedSubject])[] = [
+  [CLUSTER, SERVICE_ACCOUNT],
+  [/\.auth0\.com$/i, { text: '"auth0|…" for users', instead: 'azp, or email where they have it' }],
+  [/^token\.actions\.githubusercontent\.com$/i, { text: '"repo:…"', instead: 'run_id' }],
+]
+
+/** The `sub` of an issuer's tokens, if AWS refuses it as the name of a session; undefined if it may accept it. */
+export function subjectRefusedByAws(issuer: string): RefusedSubject | undefined {
+  const host = parseUrl(issuer)?.host
+  return host === undefined ? undefined : SUBJECTS.find(([hosts]) => hosts.test(host))?.[1]
+}

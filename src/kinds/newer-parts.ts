@@ -15,22 +15,31 @@ export const bounded = <T extends TSchema>(item: T, most: number, description: s
 export const providerName = (description: string) =>
   like('dnsLabel', description, { minLength: 1, maxLength: 63 })
 
-export const caBundleRef = object(
-  {
-    configMapRef: optional(
-      object(
-        {
-          name: optional(text('Name of the ConfigMap, in the same namespace.')),
-          key: text('Key within the ConfigMap.'),
-          optional: optional(flag('Whether the ConfigMap may be absent.')),
-        },
-        'ConfigMap with the certificates.',
-        OPEN,
+const bundleRef = (description: string) =>
+  object(
+    {
+      configMapRef: optional(
+        object(
+          {
+            name: optional(text('Name of the ConfigMap, in the same namespace.')),
+            key: text('Key within the ConfigMap.'),
+            optional: optional(flag('Whether the ConfigMap may be absent.')),
+          },
+          'ConfigMap with the certificates.',
+          OPEN,
+        ),
       ),
-    ),
-  },
+    },
+    description,
+    OPEN,
+  )
+
+export const caBundleRef = bundleRef(
   'PEM certificates of authorities that are trusted beside those of the system.',
-  OPEN,
+)
+
+export const soleCaBundleRef = bundleRef(
+  'PEM certificates of the authorities that are trusted, in place of those of the system.',
 )
 
 /** `authzConfig`: Cedar policies that decide which callers may do what. */

@@ -1,5 +1,6 @@
 export * from './authorization.ts'
 export * from './aws-callers.ts'
+export * from './caller-token.ts'
 export * from './change.ts'
 export * from './config-maps.ts'
 export * from './ends.ts'

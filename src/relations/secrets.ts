@@ -1,9 +1,14 @@
 import { type Cluster, isObject, type Resource, type Segment } from '../rule/index.ts'
 
-/** Facts about a Secret: its keys and the length of each value. Values are never stored (decision 22). */
+/**
+ * Facts about a Secret: its keys, the length of each value, and whether it ends in a line break. Values are never stored
+ * (decision 22).
+ */
 export interface SecretFacts extends Resource {
   /** The number of bytes of each value, by key; undefined for a value that a deployment tool will replace. */
   readonly bytes: Readonly<Record<string, number | undefined>>
+  /** The keys of values that end in a line break. */
+  readonly lineBreaks: readonly string[]
   /** Whether `bytes` has all keys of the Secret: false when a deployment tool will replace a key. */
   readonly complete: boolean
 }
@@ -16,15 +21,33 @@ export function secretFacts(
   { data, stringData }: Readonly<Record<string, unknown>>,
   isFilled: (text: string) => boolean = () => false,
 ): SecretFacts {
-  const sizes = [
-    ...entries(data).map(([key, value]) => [key, decodedLength(value)] as const),
-    ...entries(stringData).map(
-      ([key, value]) => [key, isFilled(value) ? undefined : bytesOf(value)] as const,
-    ),
+  const values: readonly [string, Value][] = [
+    ...entries(data).map(([key, value]): [string, Value] => [key, decoded(value)]),
+    ...entries(stringData).map(([key, value]): [string, Value] => [
+      key,
+      isFilled(value) ? UNKNOWN : { bytes: bytesOf(value), last: value.at(-1) },
+    ]),
   ]
+  // A key in `stringData` replaces the same key in `data`.
+  const byKey = new Map(values)
+  const sizes = Array.from(byKey, ([key, { bytes }]) => [key, bytes] as const)
+  const lineBreaks = Array.from(byKey).flatMap(([key, { last }]) =>
+    last === '\n' || last === '\r' ? [key] : [],
+  )
   const maps = [data, stringData].every((map) => map === undefined || map === null || isObject(map))
-  return { bytes: Object.fromEntries(sizes), complete: maps && !sizes.some(([key]) => isFilled(key)) }
+  return {
+    bytes: Object.fromEntries(sizes),
+    lineBreaks,
+    complete: maps && !sizes.some(([key]) => isFilled(key)),
+  }
 }
+
+/** The length of a value and its last character; both undefined for a value that cannot be read. */
+interface Value {
+  readonly bytes: number | undefined
+  readonly last: string | undefined
+}
+const UNKNOWN: Value = { bytes: undefined, last: undefined }
 
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length
 
@@ -33,10 +56,13 @@ const entries = (map: unknown): [string, string][] =>
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   )
 
-/** The number of bytes that base64 decodes to; undefined when the text is not base64, which the API server refuses. */
-function decodedLength(base64: string): number | undefined {
+/** What base64 decodes to, of which only the end is decoded; the API server refuses a text that is not base64. */
+function decoded(base64: string): Value {
   const digits = base64.replace(/[\s=]/g, '')
-  return /^[A-Za-z0-9+/]*$/.test(digits) ? Math.floor((digits.length * 3) / 4) : undefined
+  if (!/^[A-Za-z0-9+/]*$/.test(digits)) return UNKNOWN
+  const rest = digits.length % 4
+  const last = rest === 1 ? undefined : atob(digits.slice(rest === 0 ? -4 : -rest)).at(-1)
+  return { bytes: Math.floor((digits.length * 3) / 4), last }
 }
 
 /** The facts about the Secret with this name; undefined when it does not exist or is not known. */

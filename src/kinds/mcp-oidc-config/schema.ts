@@ -1,4 +1,4 @@
-import { caBundleRef } from '../newer-parts.ts'
+import { soleCaBundleRef } from '../newer-parts.ts'
 import { flag, name, newer, object, oneOf, optional, text } from '../fields.ts'
 import { openStatus, resource, secretRef } from '../parts.ts'
 import { must, says } from '../../rule/index.ts'
@@ -44,7 +44,7 @@ export const MCPOIDCConfig = resource(
               protectedResourceAllowPrivateIP: newer(
                 flag('Allows private addresses, as jwksAllowPrivateIP does.'),
               ),
-              caBundleRef: newer(caBundleRef),
+              caBundleRef: newer(soleCaBundleRef),
             },
             'An OIDC issuer. With type inline only.',
             { source: SOURCE, open: true },
