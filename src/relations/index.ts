@@ -47,6 +47,7 @@ export {
   GATEWAY,
   NAME,
   nearEnds,
+  ofHolders,
   OIDC_CONFIG,
   referenceEnds,
   withoutCredentials,
@@ -76,6 +77,7 @@ export {
   policiesConfig,
   policiesMap,
   serverConfig,
+  servedBy,
   serving,
   signingProxy,
   stsConfig,
@@ -101,7 +103,13 @@ export {
   refusalOf,
   refusedCause,
 } from './issuers.ts'
-export { issuingServersOf as issuingBeside, mayIssue, serverEnd } from './issuing.ts'
+export {
+  type HeldIssuing,
+  issuingHere,
+  issuingServersOf as issuingBeside,
+  mayIssue,
+  serverEnd,
+} from './issuing.ts'
 export {
   allUnsuited,
   hasIgnoredHeader,

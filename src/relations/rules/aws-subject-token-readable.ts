@@ -24,6 +24,7 @@ import {
   opaqueTexts,
   providerEnd,
   REACHED_KINDS,
+  servedBy,
   signingProxy,
   type UsedAwsSts,
   joiningAs,
@@ -55,7 +56,7 @@ const GOOGLE = {
 export const awsSubjectTokenReadable = defineRule({
   id: 'aws-subject-token-readable',
   on: [MCPExternalAuthConfig, VirtualMCPServer, MCPRemoteProxy, MCPServerEntry],
-  needs: ['awsSts', 'authServerConfig', 'externalAuthConfigRef'],
+  needs: ['awsSts', 'authServerConfig', 'externalAuthConfigRef', 'embeddedAuthServer'],
   reads: [...REACHED_KINDS, 'VirtualMCPServer'],
   severity: 'warning',
   summary: 'The access token that is sent to AWS STS comes from a provider that issues JWTs.',
@@ -69,9 +70,8 @@ export const awsSubjectTokenReadable = defineRule({
   },
   sources: ['decision 3'],
   *check(resource, { cluster, self }) {
-    if (self.kind === 'MCPExternalAuthConfig') {
-      const awsSts = awsStsOf(resource as AuthConfig)
-      if (awsSts === undefined) return
+    const awsSts = self.kind === 'MCPExternalAuthConfig' ? awsStsOf(resource as AuthConfig) : undefined
+    if (awsSts !== undefined) {
       for (const front of frontsOf(self.name, cluster).fronts) {
         const found = opaqueSubject(awsSts, front)
         if (found === undefined) continue
@@ -138,6 +138,15 @@ export const awsSubjectTokenReadable = defineRule({
         ],
       },
       {
+        title: 'a login for a proxy, at a provider that issues JWTs',
+        kind: 'MCPExternalAuthConfig',
+        value: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta') } },
+        others: [
+          servedBy('example', { externalAuthConfigRef: { name: 'aws' } }),
+          mappedConfig('aws', { fallbackRoleArn: READER }),
+        ],
+      },
+      {
         title: 'a proxy whose callers bring the tokens of another issuer',
         kind: 'MCPRemoteProxy',
         value: { spec: { externalAuthConfigRef: { name: 'aws' } } },
@@ -189,6 +198,18 @@ export const awsSubjectTokenReadable = defineRule({
         ],
         findings: [
           'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "google" (Google), which is no JWT: every call fails; log in at a provider that issues JWTs',
+        ],
+      },
+      {
+        title: 'a login at Google for a proxy',
+        kind: 'MCPExternalAuthConfig',
+        value: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: GOOGLE } },
+        others: [
+          servedBy('example', { externalAuthConfigRef: { name: 'aws' } }),
+          mappedConfig('aws', { fallbackRoleArn: READER }),
+        ],
+        findings: [
+          'spec.embeddedAuthServer: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "google" (Google) of MCPRemoteProxy "wiki", which is no JWT: every call fails; log in at a provider that issues JWTs',
         ],
       },
     ],
