@@ -67,7 +67,7 @@ export { shortQuote, withoutUserInfo } from './go-text.ts'
 export { shortText } from './short-text.ts'
 export { aheadOrBehind, inWords } from './in-words.ts'
 export { type Memo, remembered } from './memo.ts'
-export { MOST_HINTS, nearest } from './nearest.ts'
+export { MOST_HINTS, nearest, nearestName } from './nearest.ts'
 export {
   jsonKey,
   jsonPointer,

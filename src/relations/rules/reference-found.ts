@@ -2,7 +2,7 @@ import {
   defineRule,
   dependingOn,
   MOST_HINTS,
-  nearest,
+  nearestName,
   notFound,
   pathTo,
   relatedTo,
@@ -42,7 +42,7 @@ export const referenceFound = defineRule({
     let hints = MOST_HINTS
     for (const { to, at } of referencesOf(self.kind, resource)) {
       if (cluster.get(to.kind, to.name) !== undefined || !cluster.knows(to.kind)) continue
-      const near = hints-- > 0 ? nearest(to.name, cluster.names(to.kind)) : undefined
+      const near = hints-- > 0 ? nearestName(to.name, cluster.names(to.kind)) : undefined
       const [other] = cluster.elsewhere(to.kind, to.name)
       const hint =
         near !== undefined
@@ -90,6 +90,15 @@ export const referenceFound = defineRule({
         others: [],
         findings: [
           'spec.groupRef: Not found: "backends": no MCPGroup of this name in namespace \'default\' yet',
+        ],
+      },
+      {
+        title: 'the second of two configurations, not there yet',
+        kind: 'MCPServer',
+        value: { spec: { externalAuthConfigRef: { name: 'key-2' } } },
+        others: [headerConfig('key-1')],
+        findings: [
+          'spec.externalAuthConfigRef.name: Not found: "key-2": no MCPExternalAuthConfig of this name in namespace \'default\' yet',
         ],
       },
       {
