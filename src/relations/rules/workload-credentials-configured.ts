@@ -193,10 +193,10 @@ const MOST_GATEWAYS = 50
 
 /** The backends that check tokens, and for which some VirtualMCPServer uses this MCPExternalAuthConfig. */
 function refusing(config: string, cluster: Cluster): readonly ObjectName[] {
-  const members = reachersOf(config, cluster)
-    .slice(0, MOST_GATEWAYS)
-    .flatMap((each) => membersFor(each, config, cluster))
-  const unique = new Map(members.map((member) => [nameKey(member), member]))
+  const reachers = reachersOf(config, cluster).slice(0, MOST_GATEWAYS)
+  // VirtualMCPServers that discover the same group have the same list.
+  const lists = new Set(reachers.map((each) => membersFor(each, config, cluster)))
+  const unique = new Map([...lists].flat().map((member) => [nameKey(member), member]))
   return [...unique.values()].filter((member) =>
     checksTokens(member.kind, getWorkload(cluster, member) ?? {}),
   )

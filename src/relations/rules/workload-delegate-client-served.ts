@@ -277,7 +277,7 @@ const MOST_SCOPES = 3
  * and many workloads that name it.
  */
 function* refusedFor(asked: ReturnType<typeof askedOf>, { scopes, resourceUrl }: HeldIssuing) {
-  const advertised = scopes && new Set(scopes)
+  const advertised = asked.scopes.size === 0 ? undefined : scopes && new Set(scopes)
   let left = advertised === undefined ? 0 : MOST_SCOPES
   for (const [scope, place] of asked.scopes) {
     if (left === 0) break
