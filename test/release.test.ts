@@ -587,6 +587,72 @@ t.test('a certain outage is an error where the release is known', async (t) => {
   }
 })
 
+t.test('a configuration of type xaa that comes last, and names no provider', async (t) => {
+  const providers = (...names: string[]) => ({
+    upstreamProviders: names.map((name) => ({
+      name,
+      type: 'oidc',
+      oidcConfig: { issuerUrl: `https://${name}.example.com`, clientId: 'vmcp' },
+    })),
+  })
+  const inline = {
+    source: 'inline',
+    backends: { jira: { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'xaa' } } },
+  }
+  const rows: [title: string, gateway: object, subject: string | undefined, expected: RegExp | undefined][] =
+    [
+      [
+        'of two',
+        { outgoingAuth: inline, authServerConfig: providers('okta', 'github') },
+        undefined,
+        /subjectProviderName: set xaa\.subjectProviderName: the operator chooses none of several providers, .* VirtualMCPServer "vmcp" has "okta", "github"/,
+      ],
+      [
+        'discovered',
+        { authServerConfig: providers('okta') },
+        undefined,
+        /subjectProviderName: set xaa\.subjectProviderName: for discovered backends the operator chooses no provider/,
+      ],
+      [
+        'no logins',
+        { outgoingAuth: inline },
+        '',
+        /: exchanges the token of a login \(xaa\), and VirtualMCPServer "vmcp" has no authServerConfig/,
+      ],
+      ['the only one', { outgoingAuth: inline, authServerConfig: providers('okta') }, undefined, undefined],
+      [
+        'one of two',
+        { outgoingAuth: inline, authServerConfig: providers('okta', 'github') },
+        'okta',
+        undefined,
+      ],
+    ]
+  for (const [title, spec, subjectProviderName, expected] of rows) {
+    const state = new ClusterState({ group: DEFAULT_API_GROUP, knows: () => true })
+    const others = [
+      ['VirtualMCPServer', 'vmcp', { groupRef: { name: 'tools' }, ...spec }],
+      ['MCPServer', 'jira', { groupRef: { name: 'tools' }, externalAuthConfigRef: { name: 'xaa' } }],
+    ] as const
+    for (const [kind, name, spec] of others) {
+      const known = kindNamed.get(kind)
+      if (known !== undefined) state.put(known, resourceOf(kind, spec, { name }), 'default')
+    }
+    const xaa = {
+      idpTokenUrl: 'https://a.example.com',
+      targetTokenUrl: 'https://b.example.com',
+      targetAudience: 'b',
+      ...(subjectProviderName !== undefined && { subjectProviderName }),
+    }
+    const object = resourceOf('MCPExternalAuthConfig', { type: 'xaa', xaa }, { name: 'xaa' })
+    const { warnings } = judgeOf({ state, release: RELEASE_0_63 }).admit(
+      submissionOf('MCPExternalAuthConfig', object, { name: 'xaa' }),
+    )
+    const found = warnings.filter(({ id }) => id === 'newer-subject-provider-exists').map(findingText)
+    t.match(found, expected === undefined ? [] : [expected], title)
+    t.equal(found.length, expected === undefined ? 0 : 1, title)
+  }
+})
+
 t.test('the unknown fields of an object are bounded', async (t) => {
   const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`field${i}`, i]))
   const object = resourceOf('MCPServer', { list: [many], ...many }, { name: 'a', namespace: 'default' })

@@ -36,7 +36,7 @@ import {
   getWorkload,
   type Workload,
 } from './related-resources.ts'
-import { authServersOf } from './workload-auth-server.ts'
+import { authServersOf, heldServersOf } from './workload-auth-server.ts'
 
 export type AwsSts = NonNullable<NonNullable<AuthConfig['spec']>['awsSts']>
 
@@ -117,9 +117,23 @@ export interface UsedAwsSts {
 /**
  * The MCPExternalAuthConfigs of type awsSts that a VirtualMCPServer or workload uses behind an embedded authorization
  * server, without repeats. A workload's own configuration is used by the VirtualMCPServers that discover the workload,
- * and an MCPRemoteProxy also uses it itself.
+ * and an MCPRemoteProxy also uses it itself. For an MCPExternalAuthConfig with an authorization server these are the
+ * uses of the proxies that name it, once for each configuration that they use.
  */
 function* usedAwsSts(resource: object, { kind, name }: ObjectName, cluster: Cluster): Generator<UsedAwsSts> {
+  if (kind === 'MCPExternalAuthConfig') {
+    const seen = new Set<string>()
+    for (const { holder, workload } of heldServersOf(resource, { kind, name }, cluster)) {
+      const config = workload.spec?.externalAuthConfigRef?.name
+      if (holder.kind !== 'MCPRemoteProxy' || config === undefined || seen.has(config)) continue
+      seen.add(config)
+      const awsSts = awsStsOf(getAuthConfig(cluster, config))
+      const front = frontOfProxy(holder.name, workload, cluster)
+      if (awsSts !== undefined && front?.config?.name === name)
+        yield { config, awsSts, front, at: AUTH_CONFIG.spec.embeddedAuthServer }
+    }
+    return
+  }
   if (kind !== 'VirtualMCPServer') {
     const config = (resource as Workload).spec?.externalAuthConfigRef?.name
     const awsSts = config === undefined ? undefined : awsStsOf(getAuthConfig(cluster, config))
@@ -151,6 +165,8 @@ export interface FoundBehind<T> extends UsedAwsSts {
   readonly found: T
   /** Whether the judged object itself calls AWS; otherwise a VirtualMCPServer that discovers it does. */
   readonly isHere: boolean
+  /** Whether the judged object itself contains the authorization server. */
+  readonly isIssuedHere: boolean
 }
 
 /**
@@ -163,13 +179,14 @@ export function* foundBehind<T>(
   cluster: Cluster,
   find: (use: UsedAwsSts) => T | undefined,
 ): Generator<FoundBehind<T>> {
+  const isSelf = ({ kind, name }: ObjectName) => kind === self.kind && name === self.name
   for (const use of usedAwsSts(resource, self, cluster)) {
     const found = find(use)
     if (found === undefined) continue
-    const { kind, name } = use.front.caller
-    const isHere = kind === self.kind && name === self.name
-    yield { ...use, found, isHere }
-    if (!isHere) return
+    const { caller, config } = use.front
+    const isHere = isSelf(caller)
+    yield { ...use, found, isHere, isIssuedHere: isSelf(config ?? caller) }
+    if (!isHere && self.kind !== 'MCPExternalAuthConfig') return
   }
 }
 

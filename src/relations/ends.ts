@@ -67,5 +67,21 @@ export const contactedWithout = (
     () => [withoutCredentialsCause(workload)],
   )
 
+/** Adds to a finding at an MCPExternalAuthConfig, as related places, the workloads (`holders`) that name it. */
+export const ofHolders = (
+  finding: FieldError,
+  {
+    holders,
+    at,
+    text,
+    cause,
+  }: { holders: readonly ObjectName[]; at: Path<unknown>; text: string; cause: ErrorSubject },
+): FieldError =>
+  relatedTo(
+    aboutEach(finding, () => holders.map(({ kind, name }) => [...cause, kind, name] as const)),
+    holders.slice(0, MOST).map((holder) => end(holder, at, text)),
+    () => [cause],
+  )
+
 /** The cause that a workload is contacted without credentials: findings with the same cause are grouped. */
 const withoutCredentialsCause = ({ kind, name }: ObjectName): ErrorSubject => ['no credentials', kind, name]

@@ -50,6 +50,17 @@ export const serving = (oidcConfigRef: OidcConfigRef): Workload => ({
   },
 })
 
+/** The MCPRemoteProxy `wiki` with this embedded authorization server; the settings replace fields of its spec. */
+export const servedBy = (config: string, settings: NonNullable<Workload['spec']> = {}): Other => ({
+  kind: 'MCPRemoteProxy',
+  metadata: { name: 'wiki' },
+  spec: {
+    ...serving({}).spec,
+    ...settings,
+    authServerRef: { kind: 'MCPExternalAuthConfig', name: config },
+  },
+})
+
 /**
  * An MCPRemoteProxy that refers to the embedded authorization server `auth` and to the MCPExternalAuthConfig `aws`, by
  * which it signs requests.

@@ -4,7 +4,7 @@ import { type Issuing, issuingOf } from '../kinds/virtual-mcp-server/issued-toke
 import { AUTH_CONFIG, GATEWAY } from './ends.ts'
 import { oidcReferenceOf, oidcReferencePath } from './oidc-reference.ts'
 import { type Gateway, getAuthConfig, type Workload } from './related-resources.ts'
-import { authServersOf } from './workload-auth-server.ts'
+import { authServersOf, heldServersOf } from './workload-auth-server.ts'
 
 /** An embedded authorization server, and the path `at` of the OIDC reference that has the audience of its tokens. */
 export interface IssuingServer extends Issuing {
@@ -29,11 +29,27 @@ export function issuingBeside(
   return authServersOf(kind, workload, cluster).map(({ server, to }) => ({
     server,
     to,
-    scopes: advertisedScopes(reference),
-    resourceUrl: reference.resourceUrl === '' ? undefined : reference.resourceUrl,
+    ...issuedBy(reference),
     at: oidcReferencePath(kind),
   }))
 }
+
+const issuedBy = (reference: NonNullable<ReturnType<typeof oidcReferenceOf>>): Omit<Issuing, 'server'> => ({
+  scopes: advertisedScopes(reference),
+  resourceUrl: reference.resourceUrl === '' ? undefined : reference.resourceUrl,
+})
+
+/** The authorization server in the judged MCPExternalAuthConfig, with what a workload, `holder`, makes of it. */
+export interface HeldIssuing extends Issuing {
+  readonly holder: ObjectName
+}
+
+/** The authorization server in the judged MCPExternalAuthConfig, once for each workload that names it. */
+export const issuingHere = (resource: object, self: ObjectName, cluster: Cluster): readonly HeldIssuing[] =>
+  heldServersOf(resource, self, cluster).flatMap(({ server, holder, workload }) => {
+    const reference = oidcReferenceOf(workload, holder.kind)
+    return reference === undefined ? [] : [{ server, holder, ...issuedBy(reference) }]
+  })
 
 /**
  * Whether a resource has an embedded authorization server, or refers to an object that may contain one but is

@@ -13,9 +13,9 @@ import {
   relatedTo,
   type ErrorSubject,
 } from '../rule/index.ts'
-import { GATEWAY, WORKLOAD } from './ends.ts'
+import { AUTH_CONFIG, GATEWAY, WORKLOAD } from './ends.ts'
 import { isForNoBackend } from './matrix.ts'
-import { defaultOf, frontersOf, isListed, ownConfigOf, sourceOf, unlisted } from './reach.ts'
+import { defaultOf, frontersOf, isListed, ownConfigOf, sourceOf, unlisted, usersByGroup } from './reach.ts'
 import {
   type AuthConfig,
   authConfigNamed,
@@ -123,22 +123,48 @@ function holdsSecret(config: AuthConfig | undefined): boolean {
   )
 }
 
+/** The most VirtualMCPServers of a group that are looked at for one MCPExternalAuthConfig. */
+const MOST_GATEWAYS = 50
+
+/** The first VirtualMCPServer that does not list backends which name the MCPExternalAuthConfig, and these backends. */
+function unlistedUse(
+  { name: config }: ObjectName,
+  cluster: Cluster,
+  isWanted: (own: OwnReference) => boolean,
+) {
+  for (const [group, users] of usersByGroup(config, cluster))
+    for (const { name, gateway, source } of frontersOf(group, cluster).slice(0, MOST_GATEWAYS)) {
+      if (source !== 'inline') continue
+      const [problem] = problemOf(gateway, config, cluster)
+      const members = problem === undefined ? [] : users.filter((user) => !isListed(gateway, user.name))
+      if (problem === undefined || members.length === 0) continue
+      const own = { config, members, ...problem }
+      if (isWanted(own)) return { own, gateway: name }
+    }
+  return undefined
+}
+
 /**
  * The findings about MCPExternalAuthConfigs that backends name themselves, at a VirtualMCPServer or a workload.
  * `isWanted` selects those that the calling rule reports.
  */
 export function* ownReferenceErrors(
   id: string,
-  resource: Gateway | Workload,
+  resource: AuthConfig | Gateway | Workload,
   self: ObjectName,
   cluster: Cluster,
   isWanted: (own: OwnReference) => boolean,
 ): Iterable<FieldError> {
+  if (self.kind === 'MCPExternalAuthConfig') {
+    const found = unlistedUse(self, cluster, isWanted)
+    if (found !== undefined) yield ofConfig(id, found.own, found.gateway)
+    return
+  }
   if (self.kind === 'VirtualMCPServer') {
     for (const own of ownReferences(resource as Gateway, cluster)) if (isWanted(own)) yield ofGateway(id, own)
     return
   }
-  const workload: Workload = resource
+  const workload = resource as Workload
   const { spec } = workload
   const config = spec?.externalAuthConfigRef?.name
   const group = groupOf(workload)
@@ -176,6 +202,16 @@ function ofWorkload(id: string, own: OwnReference, gateway: ObjectName): FieldEr
   const error = aboutEach(advice(WORKLOAD.spec.externalAuthConfigRef, text), () => [[id, gateway.name]])
   const ends = [end(gateway, GATEWAY.spec.outgoingAuth, 'does not list it')]
   return relatedTo(error, ends, () => own.members.map(cause))
+}
+
+function ofConfig(id: string, own: OwnReference, gateway: ObjectName): FieldError {
+  const { members } = own
+  const text = `list ${namesText(members, 1)} in \`backends\` of ${nameText(gateway)}: ${effect(own, 'this configuration')}`
+  const error = aboutEach(advice(AUTH_CONFIG.spec.type, text), () =>
+    members.map(({ kind, name }) => [id, kind, name, gateway.name] as const),
+  )
+  const ends = [end(gateway, GATEWAY.spec.outgoingAuth, 'does not list it')]
+  return relatedTo(error, ends, () => members.map(cause))
 }
 
 const cause = ({ kind, name }: ObjectName): ErrorSubject => ['own reference not listed', kind, name]

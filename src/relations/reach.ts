@@ -394,7 +394,7 @@ export const reachersOf = oncePerCluster((config: string, cluster): readonly Nam
     for (const each of gateways)
       if (
         each.source === through ||
-        users?.some((name) => usesOwnReference(each, name, cluster)) ||
+        users?.some(({ name }) => usesOwnReference(each, name, cluster)) ||
         isUsedByName(each.gateway, config, cluster)
       )
         found.push(each)
@@ -403,6 +403,16 @@ export const reachersOf = oncePerCluster((config: string, cluster): readonly Nam
   found.sort((a, b) => compareNames(a.name, b.name))
   return found.filter(({ name }, i) => name.name !== found[i - 1]?.name.name)
 })
+
+/** The backends for which a VirtualMCPServer, one of `reachersOf`, uses the MCPExternalAuthConfig. */
+export const membersFor = (
+  { gateway, source }: NamedGateway,
+  config: string,
+  cluster: Cluster,
+): readonly ObjectName[] =>
+  source === 'inline' || isUsedByName(gateway, config, cluster)
+    ? configsReached(gateway, cluster).flatMap((each) => (each.config === config ? each.members : []))
+    : (membersByConfig(groupOf(gateway) ?? '', cluster).get(config) ?? [])
 
 /** The names of the MCPExternalAuthConfigs that a VirtualMCPServer uses because its `backends` or `default` name them. */
 export const configsUsedByName = oncePerCluster(
@@ -430,7 +440,7 @@ interface Candidates {
   readonly through: 'inline' | 'discovered'
   readonly gateways: readonly NamedGateway[]
   /** The workloads of a group that themselves name the MCPExternalAuthConfig. */
-  readonly users?: readonly string[]
+  readonly users?: readonly ObjectName[]
 }
 
 /**
@@ -447,15 +457,15 @@ const candidates = oncePerCluster((config: string, cluster): readonly Candidates
 })
 
 /** The workloads whose `externalAuthConfigRef` names the MCPExternalAuthConfig, by the name of their group. */
-function usersByGroup(config: string, cluster: Cluster): ReadonlyMap<string, readonly string[]> {
-  const groups = new Map<string, string[]>()
+export function usersByGroup(config: string, cluster: Cluster): ReadonlyMap<string, readonly ObjectName[]> {
+  const groups = new Map<string, ObjectName[]>()
   for (const name of cluster.referrers('MCPExternalAuthConfig', config, BACKEND_KINDS)) {
     const workload = getWorkload(cluster, name)
     const group = workload === undefined ? undefined : groupOf(workload)
     if (group === undefined || workload?.spec?.externalAuthConfigRef?.name !== config) continue
     const users = groups.get(group)
-    if (users === undefined) groups.set(group, [name.name])
-    else users.push(name.name)
+    if (users === undefined) groups.set(group, [name])
+    else users.push(name)
   }
   return groups
 }

@@ -30,6 +30,20 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   return best
 }
 
+/**
+ * As `nearest`, for names of objects: names that differ only in a number are seldom typing mistakes (`server-1`,
+ * `server-2`).
+ */
+export const nearestName = (name: string, known: Iterable<string>): string | undefined =>
+  nearest(name, withOtherLetters(name, known))
+
+function* withOtherLetters(name: string, known: Iterable<string>): Iterable<string> {
+  const own = letters(name)
+  for (const candidate of known) if (letters(candidate) !== own) yield candidate
+}
+
+const letters = (name: string): string => name.replaceAll(/\d/g, '')
+
 const plain = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, '')
 
 /**

@@ -4,6 +4,7 @@ import {
   type Cluster,
   defineRule,
   end,
+  type FieldError,
   namesText,
   type ObjectName,
   oncePerCluster,
@@ -12,13 +13,14 @@ import {
   relatedTo,
   shortQuote,
 } from '../../rule/index.ts'
-import { MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
+import { MCPOIDCConfig, MCPRemoteProxy, MCPServer, VirtualMCPServer } from '../../kinds/schemas.ts'
 import {
   type Gateway,
   gateway,
   gatewayOf,
   getOidcConfig,
   oidcConfig,
+  OIDC_CONFIG,
   type OidcConfig,
   oidcReferenceOf,
   oidcReferencePath,
@@ -30,16 +32,20 @@ const ID = 'audience-unique'
 const KINDS: readonly string[] = ['MCPRemoteProxy', 'MCPServer', 'VirtualMCPServer']
 /** The most MCPOIDCConfigs whose issuers are compared with the issuer of the MCPOIDCConfig that the server uses. */
 const MOST_CONFIGS = 50
+/** The most audiences of an MCPOIDCConfig that get a finding. */
+const MOST_AUDIENCES = 5
 
 const checking = (kind: string, name: string, audience: string, config = 'corporate') =>
   otherOf(kind, name, { oidcConfigRef: { name: config, audience } })
 const own = (audience: string) =>
   gatewayOf({ incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'corporate', audience } } })
 
+const INLINE = { spec: { type: 'inline' as const, inline: { issuer: 'https://auth.example.com' } } }
+
 export const audienceUnique = defineRule({
   id: ID,
-  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy],
-  needs: ['incomingAuth', 'oidcConfigRef'],
+  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy, MCPOIDCConfig],
+  needs: ['incomingAuth', 'oidcConfigRef', 'type'],
   reads: ['MCPOIDCConfig', ...KINDS],
   severity: 'warning',
   summary: 'No two servers accept tokens of one issuer for one audience.',
@@ -51,7 +57,11 @@ export const audienceUnique = defineRule({
   },
   sources: ['decision 3', 'decision 21'],
   *check(resource, { cluster, self }) {
-    const found = acceptedBy(resource, self.kind)
+    if (self.kind === 'MCPOIDCConfig') {
+      yield* sharedBy(self.name, resource as OidcConfig, cluster)
+      return
+    }
+    const found = acceptedBy(resource as Gateway | Workload, self.kind)
     if (found === undefined) return
     const config = getOidcConfig(cluster, found.config)
     const configs = [found.config, ...(config === undefined ? [] : sameIssuer(found.config, config, cluster))]
@@ -81,6 +91,15 @@ export const audienceUnique = defineRule({
         checking('MCPServer', 'jira', 'tools', 'partner'),
       ],
     },
+    'one audience, and another issuer in the configuration': {
+      kind: 'MCPOIDCConfig',
+      value: INLINE,
+      others: [
+        oidcConfig('partner', 'https://login.partner.example'),
+        checking('MCPServer', 'jira', 'tools', 'partner'),
+        checking('MCPRemoteProxy', 'wiki', 'tools', 'example'),
+      ],
+    },
     'one audience of one issuer': {
       kind: 'VirtualMCPServer',
       value: own('tools'),
@@ -102,8 +121,37 @@ export const audienceUnique = defineRule({
       findings:
         'spec.oidcConfigRef.audience: "tools" is the audience of VirtualMCPServer "tools" too, for tokens of one issuer: a token for one opens the other; give each its own',
     },
+    'a configuration that gets the issuer of another one': {
+      kind: 'MCPOIDCConfig',
+      value: INLINE,
+      others: [
+        oidcConfig('corporate'),
+        checking('MCPServer', 'jira', 'tools'),
+        checking('MCPRemoteProxy', 'wiki', 'tools', 'example'),
+      ],
+      findings:
+        'spec.inline.issuer: "tools" is the audience of MCPRemoteProxy "wiki" and MCPServer "jira", for tokens of one issuer: a token for one opens the other; give each its own',
+    },
   },
 })
+
+/** The findings at an MCPOIDCConfig: audiences of its servers that are also those of other servers of its issuer. */
+function* sharedBy(name: string, config: OidcConfig, cluster: Cluster): Iterable<FieldError> {
+  const configs = [name, ...sameIssuer(name, config, cluster)]
+  const place = config.spec?.type === 'inline' ? OIDC_CONFIG.spec.inline.issuer : OIDC_CONFIG.spec.type
+  let left = MOST_AUDIENCES
+  for (const audience of acceptingBy(name, cluster).keys()) {
+    const servers = configs.flatMap((each) => acceptingBy(each, cluster).get(audience) ?? [])
+    if (servers.length < 2) continue
+    if (left-- === 0) return
+    const detail = `${shortQuote(audience)} is the audience of ${namesText(servers)}, for tokens of one issuer: a token for one opens the other; give each its own`
+    yield relatedTo(
+      aboutEach(advice(place, detail), () => servers.map(({ kind, name }) => [ID, kind, name] as const)),
+      servers.slice(0, 4).map((server) => end(server, placeIn(server.kind), 'has the same audience')),
+      () => configs.map((each) => [ID, each, audience] as const),
+    )
+  }
+}
 
 interface Accepted {
   readonly config: string

@@ -27,6 +27,7 @@ import {
   opaqueTexts,
   providerEnd,
   REACHED_KINDS,
+  servedBy,
   signingProxy,
   type UsedAwsSts,
 } from '../index.ts'
@@ -37,7 +38,7 @@ const READER = 'arn:aws:iam::123456789012:role/reader'
 export const awsSubjectTokenReadable = defineRule({
   id: 'aws-subject-token-readable',
   on: [MCPExternalAuthConfig, VirtualMCPServer, MCPRemoteProxy, MCPServerEntry],
-  needs: ['awsSts', 'authServerConfig', 'externalAuthConfigRef'],
+  needs: ['awsSts', 'authServerConfig', 'externalAuthConfigRef', 'embeddedAuthServer'],
   reads: [...REACHED_KINDS, 'VirtualMCPServer'],
   severity: 'warning',
   summary: 'The access token that is sent to AWS STS comes from a provider that issues JWTs.',
@@ -51,9 +52,8 @@ export const awsSubjectTokenReadable = defineRule({
   },
   sources: ['decision 3'],
   *check(resource, { cluster, self }) {
-    if (self.kind === 'MCPExternalAuthConfig') {
-      const awsSts = awsStsOf(resource as AuthConfig)
-      if (awsSts === undefined) return
+    const awsSts = self.kind === 'MCPExternalAuthConfig' ? awsStsOf(resource as AuthConfig) : undefined
+    if (awsSts !== undefined) {
       for (const front of frontsOf(self.name, cluster).fronts) {
         const found = opaqueSubject(awsSts, front)
         if (found === undefined) continue
@@ -113,6 +113,14 @@ export const awsSubjectTokenReadable = defineRule({
         mappedConfig('aws', { fallbackRoleArn: READER, subjectProviderName: 'okta' }),
       ],
     },
+    'a login for a proxy, at a provider that issues JWTs': {
+      kind: 'MCPExternalAuthConfig',
+      value: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: authServer('okta') } },
+      others: [
+        servedBy('example', { externalAuthConfigRef: { name: 'aws' } }),
+        mappedConfig('aws', { fallbackRoleArn: READER }),
+      ],
+    },
     'a proxy whose callers bring the tokens of another issuer': {
       kind: 'MCPRemoteProxy',
       value: { spec: { externalAuthConfigRef: { name: 'aws' } } },
@@ -151,6 +159,16 @@ export const awsSubjectTokenReadable = defineRule({
       ],
       findings:
         'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "google" (Google), which is no JWT: every call fails; log in at a provider that issues JWTs',
+    },
+    'a login at Google for a proxy': {
+      kind: 'MCPExternalAuthConfig',
+      value: { spec: { type: 'embeddedAuthServer', embeddedAuthServer: googleServer() } },
+      others: [
+        servedBy('example', { externalAuthConfigRef: { name: 'aws' } }),
+        mappedConfig('aws', { fallbackRoleArn: READER }),
+      ],
+      findings:
+        'spec.embeddedAuthServer: MCPExternalAuthConfig "aws" sends STS the access token of the first provider "google" (Google) of MCPRemoteProxy "wiki", which is no JWT: every call fails; log in at a provider that issues JWTs',
     },
   },
 })

@@ -5,6 +5,7 @@ import {
   invalid,
   MOST_HINTS,
   nearest,
+  nearestName,
   notFound,
   type Other,
   pathTo,
@@ -63,7 +64,7 @@ export const configMapReferenceFound = defineRule({
       const path = (field: string) => pathTo<string>([...at, field])
       if (found === undefined) {
         if (!cluster.knows('ConfigMap')) continue
-        const near = hints-- > 0 ? nearest(name, cluster.names('ConfigMap')) : undefined
+        const near = hints-- > 0 ? nearestName(name, cluster.names('ConfigMap')) : undefined
         const hint = near === undefined ? ' yet' : `; did you mean ${shortQuote(near)}`
         const detail = `no ConfigMap of this name ${cluster.where}${hint}; ${MISSING}`
         yield relatedTo(

@@ -14,7 +14,13 @@ import {
   relatedTo,
   shortQuote,
 } from '../../rule/index.ts'
-import { MCPRemoteProxy, MCPServer, MCPServerEntry, VirtualMCPServer } from '../../kinds/schemas.ts'
+import {
+  MCPExternalAuthConfig,
+  MCPRemoteProxy,
+  MCPServer,
+  MCPServerEntry,
+  VirtualMCPServer,
+} from '../../kinds/schemas.ts'
 import {
   type AuthConfig,
   authConfigNamed,
@@ -29,12 +35,13 @@ import {
   gatewayOf,
   getAuthConfig,
   inline,
+  isUsedByName,
   joiningAs,
   newerSubjectProvider,
-  otherOf,
   type Providers,
   providersOf,
   REACHED_KINDS,
+  reachersOf,
   referenceEnds,
   routeOf,
   sourceOf,
@@ -43,8 +50,12 @@ import {
   WORKLOAD,
 } from '../index.ts'
 
-const config = (type: 'xaa' | 'awsSts', settings: object): Other =>
-  otherOf('MCPExternalAuthConfig', 'jira', { type, [type]: settings })
+const ID = 'newer-subject-provider-exists'
+const config = (type: 'xaa' | 'awsSts', settings: object): Other => ({
+  kind: 'MCPExternalAuthConfig',
+  metadata: { name: 'jira' },
+  spec: { type, [type]: settings },
+})
 const XAA = {
   idpTokenUrl: 'https://okta.example.com/token',
   targetTokenUrl: 'https://jira.example.com/token',
@@ -53,8 +64,8 @@ const XAA = {
 const AWS = { region: 'eu-central-1', fallbackRoleArn: 'arn:aws:iam::123456789012:role/tools' }
 
 export const newerSubjectProviderExists = defineRule({
-  id: 'newer-subject-provider-exists',
-  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy, MCPServerEntry],
+  id: ID,
+  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy, MCPServerEntry, MCPExternalAuthConfig],
   reads: ['VirtualMCPServer', ...REACHED_KINDS],
   severity: 'warning',
   summary:
@@ -68,8 +79,13 @@ export const newerSubjectProviderExists = defineRule({
   },
   sources: ['decision 3'],
   *check(resource, { cluster, self }) {
+    if (self.kind === 'MCPExternalAuthConfig') {
+      const found = choosingNone(resource as AuthConfig, self, cluster)
+      if (found !== undefined) yield found
+      return
+    }
     if (self.kind !== 'VirtualMCPServer') {
-      const found = joining(resource, self, cluster)
+      const found = joining(resource as Workload, self, cluster)
       if (found !== undefined) yield found
       return
     }
@@ -83,12 +99,7 @@ export const newerSubjectProviderExists = defineRule({
       const detail = problemOf(auth, config, { providers, isDiscovered: isDiscovered && at === undefined })
       if (detail === undefined) continue
       const place = at === undefined ? GATEWAY.spec.authServerConfig : pathTo(at())
-      const warning = about(
-        advice(place, detail),
-        'newer-subject-provider-exists',
-        config,
-        ...routeOf(reached, gateway),
-      )
+      const warning = about(advice(place, detail), ID, config, ...routeOf(reached, gateway))
       const named = authConfigNamed(config)
       yield relatedTo(
         warning,
@@ -128,6 +139,11 @@ export const newerSubjectProviderExists = defineRule({
         gateway('vmcp', { authServerConfig: authServer('okta', 'github') }),
         config('xaa', { ...XAA, subjectProviderName: 'okta' }),
       ],
+    },
+    'a role for the token of the caller, at the configuration': {
+      kind: 'MCPExternalAuthConfig',
+      value: { spec: { type: 'awsSts', awsSts: AWS } },
+      others: [backend('jira', 'example', 'MCPRemoteProxy'), gateway('vmcp')],
     },
     'a role for the token of another provider': {
       kind: 'VirtualMCPServer',
@@ -181,6 +197,26 @@ export const newerSubjectProviderExists = defineRule({
 })
 
 /**
+ * Advice about the first VirtualMCPServer that uses the judged MCPExternalAuthConfig and chooses no provider for it. The
+ * rule auth-config-served reports a provider that the configuration names.
+ */
+function choosingNone(auth: AuthConfig, self: ObjectName, cluster: Cluster): FieldError | undefined {
+  if (newerSubjectProvider(auth) !== undefined) return undefined
+  for (const { name, gateway, source } of reachersOf(self.name, cluster)) {
+    const providers = providersOf(gateway.spec, 'authServerConfig')
+    const isDiscovered = source === 'discovered' && !isUsedByName(gateway, self.name, cluster)
+    const detail = problemOf(auth, undefined, { providers, isDiscovered, gateway: name })
+    if (detail === undefined) continue
+    return relatedTo(
+      about(advice(pathTo(['spec', 'xaa', 'subjectProviderName']), detail), ID, self.name, name.name),
+      [gatewayEnd(name, { reason: providers ? 'no such provider' : 'no authorization server' })],
+      () => [unservedCause(self.name)],
+    )
+  }
+  return undefined
+}
+
+/**
  * Advice about the first VirtualMCPServer that discovers the workload and chooses no provider for its configuration. The
  * rule backend-auth-served reports a provider that the configuration names.
  */
@@ -193,12 +229,7 @@ function joining(workload: Workload, { name }: ObjectName, cluster: Cluster): Fi
     const detail = problemOf(auth, config, { providers, isDiscovered: source === 'discovered', gateway })
     if (detail === undefined) continue
     return relatedTo(
-      about(
-        advice(WORKLOAD.spec.externalAuthConfigRef.name, detail),
-        'newer-subject-provider-exists',
-        config,
-        gateway.name,
-      ),
+      about(advice(WORKLOAD.spec.externalAuthConfigRef.name, detail), ID, config, gateway.name),
       [
         choosing(authConfigNamed(config), auth),
         gatewayEnd(gateway, { reason: providers ? 'no such provider' : 'no authorization server' }),
@@ -224,12 +255,12 @@ interface User {
 }
 
 /**
- * Why an MCPExternalAuthConfig gets no token of an upstream provider; undefined when it gets a token, or when a field
+ * Why an MCPExternalAuthConfig, `config` or else the judged object, gets no token of an upstream provider; undefined when it gets a token, or when a field
  * has a wrong JSON type.
  */
 function problemOf(
   { spec }: AuthConfig,
-  config: string,
+  config: string | undefined,
   { providers, isDiscovered, gateway }: User,
 ): string | undefined {
   const type: string | undefined = spec?.type
@@ -239,19 +270,20 @@ function problemOf(
   const isOpen = isAbsent(settings, 'subjectProviderName') || settings.subjectProviderName === ''
   const name = settings.subjectProviderName ?? ''
   if (isOpen ? type === 'awsSts' : name === '') return undefined
-  const named = nameText(authConfigNamed(config))
+  const named = config === undefined ? '' : nameText(authConfigNamed(config))
+  const subject = config === undefined ? '' : `${named} `
   const has = `has ${type}.subjectProviderName ${shortQuote(name)}`
   const fails = gateway === undefined ? 'every call to the backend fails' : 'every call fails'
   const thereIs = gateway === undefined ? 'there is' : `${nameText(gateway)} has`
   if (providers === undefined)
-    return `${named} ${type === 'xaa' ? 'exchanges the token of a login (xaa)' : has}, and ${thereIs} no authServerConfig, so ${fails}; add one with the provider`
+    return `${subject}${type === 'xaa' ? 'exchanges the token of a login (xaa)' : has}, and ${thereIs} no authServerConfig, so ${fails}; add one with the provider`
   if (!providers.complete || providers.has(name)) return undefined
   const there = `${thereIs} ${providers.names.slice(0, 5).map(shortQuote).join(', ') || 'none'}`
   if (!isOpen)
-    return `${named} ${has}, and authServerConfig has no such upstream provider, so ${fails}; ${there}`
+    return `${subject}${has}, and authServerConfig has no such upstream provider, so ${fails}; ${there}`
   if (!isDiscovered && providers.names.length < 2) return undefined
   const effect = isDiscovered
     ? `for discovered backends the operator chooses no provider, so ${fails}`
     : 'the operator chooses none of several providers, so no call gets a token'
-  return `set xaa.subjectProviderName in ${named}: ${effect}; ${there}`
+  return `set xaa.subjectProviderName${config === undefined ? '' : ` in ${named}`}: ${effect}; ${there}`
 }

@@ -1,5 +1,11 @@
 import { defineRule, says } from '../../rule/index.ts'
-import { MCPRemoteProxy, MCPServer, MCPServerEntry, VirtualMCPServer } from '../../kinds/schemas.ts'
+import {
+  MCPExternalAuthConfig,
+  MCPRemoteProxy,
+  MCPServer,
+  MCPServerEntry,
+  VirtualMCPServer,
+} from '../../kinds/schemas.ts'
 import {
   backend,
   bearerConfig,
@@ -14,11 +20,17 @@ import {
 } from '../index.ts'
 
 const ID = 'own-reference-listed'
+const KEY = {
+  spec: {
+    type: 'headerInjection' as const,
+    headerInjection: { headerName: 'X-Api-Key', valueSecretRef: { name: 'key', key: 'api-key' } },
+  },
+}
 
 export const ownReferenceListed = defineRule({
   id: ID,
-  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy, MCPServerEntry],
-  needs: ['outgoingAuth', 'externalAuthConfigRef'],
+  on: [VirtualMCPServer, MCPServer, MCPRemoteProxy, MCPServerEntry, MCPExternalAuthConfig],
+  needs: ['outgoingAuth', 'externalAuthConfigRef', 'type'],
   reads: ['VirtualMCPServer', ...REACHED_KINDS],
   severity: 'warning',
   summary:
@@ -53,6 +65,11 @@ export const ownReferenceListed = defineRule({
       value: workload('key', 'tools'),
       others: [gateway('tools'), headerConfig('key')],
     },
+    'each backend that names the configuration is listed': {
+      kind: 'MCPExternalAuthConfig',
+      value: KEY,
+      others: [backend('jira', 'example'), gateway('tools', { outgoingAuth: inline({ jira: 'other' }) })],
+    },
     'a key in a Secret, of a backend that is not listed': {
       kind: 'VirtualMCPServer',
       value: gatewayOf({ outgoingAuth: inline({ jira: 'jira' }) }),
@@ -80,6 +97,13 @@ export const ownReferenceListed = defineRule({
       others: [gateway('tools', { outgoingAuth: inline({}, 'other') }), headerConfig('key')],
       findings:
         'spec.externalAuthConfigRef: list this workload in `backends` of VirtualMCPServer "tools": the specification has the default for it, releases use this reference, and up to 0.56 vMCP does not start, as its Secret is not mounted',
+    },
+    'a configuration that comes later': {
+      kind: 'MCPExternalAuthConfig',
+      value: KEY,
+      others: [backend('wiki', 'example'), gateway('tools', { outgoingAuth: inline({ jira: 'other' }) })],
+      findings:
+        'spec.type: list MCPServer "wiki" in `backends` of VirtualMCPServer "tools": the specification has no credentials for it, releases use this configuration, and up to 0.56 vMCP does not start, as its Secret is not mounted',
     },
   },
 })

@@ -2,7 +2,7 @@ import {
   defineRule,
   dependingOn,
   invalid,
-  nearest,
+  nearestName,
   notFound,
   type Other,
   pathTo,
@@ -59,7 +59,7 @@ export const policyReferenceFound = defineRule({
       const path = pathTo<string>(at)
       if (found === undefined) {
         if (!cluster.knows(kind)) continue
-        const near = nearest(name, cluster.names(kind))
+        const near = nearestName(name, cluster.names(kind))
         const hint = near === undefined ? ' yet' : `; did you mean ${shortQuote(near)}`
         yield dependingOn(
           notFound(path, name, `no ${kind} of this name ${cluster.where}${hint}; ${MISSING}`),

@@ -3,7 +3,7 @@ import {
   dependingOn,
   MOST_HINTS,
   must,
-  nearest,
+  nearestName,
   notFound,
   pathTo,
   relatedTo,
@@ -44,7 +44,7 @@ export const referenceFound = defineRule({
     let hints = MOST_HINTS
     for (const { to, at } of referencesOf(self.kind, resource)) {
       if (cluster.get(to.kind, to.name) !== undefined || !cluster.knows(to.kind)) continue
-      const near = hints-- > 0 ? nearest(to.name, cluster.names(to.kind)) : undefined
+      const near = hints-- > 0 ? nearestName(to.name, cluster.names(to.kind)) : undefined
       const [other] = cluster.elsewhere(to.kind, to.name)
       const hint =
         near !== undefined
@@ -83,6 +83,13 @@ export const referenceFound = defineRule({
       value: { spec: { groupRef: 'backends' } },
       others: [],
       findings: 'spec.groupRef: Not found: "backends": no MCPGroup of this name in namespace \'default\' yet',
+    },
+    'the second of two configurations, not there yet': {
+      kind: 'MCPServer',
+      value: { spec: { externalAuthConfigRef: { name: 'key-2' } } },
+      others: [headerConfig('key-1')],
+      findings:
+        'spec.externalAuthConfigRef.name: Not found: "key-2": no MCPExternalAuthConfig of this name in namespace \'default\' yet',
     },
     'a configuration of another namespace': {
       kind: 'MCPServerEntry',

@@ -28,6 +28,7 @@ import {
   ownClaimsText,
   REACHED_KINDS,
   serverConfig,
+  servedBy,
   signingProxy,
   type UsedAwsSts,
   joiningAs,
@@ -35,11 +36,12 @@ import {
 
 const ADMIN = 'arn:aws:iam::123456789012:role/admin'
 const READER = 'arn:aws:iam::123456789012:role/reader'
+const SERVER = { spec: { type: 'embeddedAuthServer' as const, embeddedAuthServer: authServer('okta') } }
 
 export const roleMappingClaimAvailable = defineRule({
   id: 'role-mapping-claim-available',
   on: [MCPExternalAuthConfig, VirtualMCPServer, MCPRemoteProxy, MCPServerEntry],
-  needs: ['awsSts', 'authServerConfig', 'externalAuthConfigRef'],
+  needs: ['awsSts', 'authServerConfig', 'externalAuthConfigRef', 'embeddedAuthServer'],
   reads: [...REACHED_KINDS, 'VirtualMCPServer'],
   severity: 'warning',
   summary: 'Role mappings behind an embedded authorization server ask for claims that its own tokens have.',
@@ -53,25 +55,22 @@ export const roleMappingClaimAvailable = defineRule({
   sources: [says('2.4.1', 'roleClaim names the claim into which mappings with claim look.'), 'decision 3'],
   *check(resource, context) {
     const { cluster, self } = context
-    if (self.kind === 'MCPExternalAuthConfig') {
-      const awsSts = awsStsOf(resource as AuthConfig)
-      if (awsSts?.roleMappings === undefined) return
+    const own = self.kind === 'MCPExternalAuthConfig' ? awsStsOf(resource as AuthConfig) : undefined
+    if (own !== undefined) {
       for (const front of frontsOf(self.name, cluster).fronts) {
-        const found = foreignMappings(awsSts, front.server, context)
+        const found = foreignMappings(own, front.server, context)
         if (found === undefined) continue
-        const detail = `tokens that ${nameText(front.caller)} issues lack ${claimsText(found.claims)}: ${consequenceOf(awsSts, found)}; ${ownClaimsText(front.server)}`
-        yield relatedTo(
-          advice(placeIn(awsSts, found), detail),
-          [issuingEnd(front, 'issues the tokens')],
-          () => [foreignRolesCause(self.name)],
-        )
+        const detail = `tokens that ${nameText(front.caller)} issues lack ${claimsText(found.claims)}: ${consequenceOf(own, found)}; ${ownClaimsText(front.server)}`
+        yield relatedTo(advice(placeIn(own, found), detail), [issuingEnd(front, 'issues the tokens')], () => [
+          foreignRolesCause(self.name),
+        ])
         return
       }
       return
     }
     const find = ({ awsSts, front }: UsedAwsSts) => foreignMappings(awsSts, front.server, context)
     for (const use of foundBehind(resource, self, cluster, find)) {
-      const { config, awsSts, front, at, found, isHere } = use
+      const { config, awsSts, front, at, found, isHere, isIssuedHere } = use
       const named = authConfigNamed(config)
       const issued = isHere ? 'tokens issued here' : `tokens that ${nameText(front.caller)} issues`
       const detail = `${nameText(named)} asks for ${claimsText(found.claims)}, which ${issued} lack: ${consequenceOf(awsSts, found)}; ${ownClaimsText(front.server)}`
@@ -79,7 +78,7 @@ export const roleMappingClaimAvailable = defineRule({
         about(advice(at, detail), 'foreign role claims', config, ...(isHere ? [] : [front.caller.name])),
         [
           end(named, AUTH_CONFIG.spec.awsSts.roleMappings, 'asks for the claims'),
-          ...(front.config === undefined && isHere ? [] : [issuingEnd(front, 'issues the tokens')]),
+          ...(isIssuedHere ? [] : [issuingEnd(front, 'issues the tokens')]),
         ],
         () => [foreignRolesCause(config)],
       )
@@ -115,6 +114,14 @@ export const roleMappingClaimAvailable = defineRule({
       kind: 'MCPRemoteProxy',
       value: { spec: { externalAuthConfigRef: { name: 'aws' } } },
       others: [mappedConfig('aws', { roleMappings: [{ roleArn: ADMIN, claim: 'admins' }] })],
+    },
+    'a server of a proxy, with claims that the tokens have': {
+      kind: 'MCPExternalAuthConfig',
+      value: SERVER,
+      others: [
+        servedBy('example', { externalAuthConfigRef: { name: 'aws' } }),
+        mappedConfig('aws', { roleClaim: 'scp', roleMappings: [{ roleArn: ADMIN, claim: 'admins' }] }),
+      ],
     },
     'groups, as the claim of roles and in a matcher': {
       kind: 'MCPExternalAuthConfig',
@@ -193,6 +200,16 @@ export const roleMappingClaimAvailable = defineRule({
       ],
       findings:
         'spec.externalAuthConfigRef.name: MCPExternalAuthConfig "aws" asks for "groups", which tokens issued here lack: no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scp',
+    },
+    'a server that comes after its proxy': {
+      kind: 'MCPExternalAuthConfig',
+      value: SERVER,
+      others: [
+        servedBy('example', { externalAuthConfigRef: { name: 'aws' } }),
+        mappedConfig('aws', { roleMappings: [{ roleArn: ADMIN, claim: 'admins' }] }),
+      ],
+      findings:
+        'spec.embeddedAuthServer: MCPExternalAuthConfig "aws" asks for "groups", which tokens that MCPRemoteProxy "wiki" issues lack: no mapping matches, nobody gets a role; they have sub, name, email, client_id, scp',
     },
   },
 })

@@ -23,6 +23,7 @@ import {
   REACHED_KINDS,
   serverConfig,
   sessionRemedy,
+  servedBy,
   signingProxy,
   unfitSessionName,
   type UsedAwsSts,
@@ -34,11 +35,12 @@ const READER = 'arn:aws:iam::123456789012:role/reader'
 
 /** An authorization server at which no user logs in, and its one client. */
 const withoutLogin = { ...without(authServer(), 'upstreamProviders'), delegateClients: [agent] }
+const SERVER = { spec: { type: 'embeddedAuthServer' as const, embeddedAuthServer: authServer('okta') } }
 
 export const sessionNameClaimAvailable = defineRule({
   id: 'session-name-claim-available',
   on: [MCPExternalAuthConfig, VirtualMCPServer, MCPRemoteProxy, MCPServerEntry],
-  needs: ['awsSts', 'authServerConfig', 'externalAuthConfigRef'],
+  needs: ['awsSts', 'authServerConfig', 'externalAuthConfigRef', 'embeddedAuthServer'],
   reads: [...REACHED_KINDS, 'VirtualMCPServer'],
   severity: 'warning',
   summary:
@@ -52,11 +54,10 @@ export const sessionNameClaimAvailable = defineRule({
   },
   sources: [says('2.4.1', 'sessionNameClaim names the claim of the session.'), 'decision 3'],
   *check(resource, { cluster, self }) {
-    if (self.kind === 'MCPExternalAuthConfig') {
-      const awsSts = awsStsOf(resource as AuthConfig)
-      if (!awsSts?.sessionNameClaim) return
+    const own = self.kind === 'MCPExternalAuthConfig' ? awsStsOf(resource as AuthConfig) : undefined
+    if (own !== undefined) {
       for (const front of frontsOf(self.name, cluster).fronts) {
-        const found = unfitSessionName(awsSts, front.server)
+        const found = unfitSessionName(own, front.server)
         if (found === undefined) continue
         const claim = shortQuote(found.claim)
         const problem = found.isLacking ? `lack ${claim}` : `have ${claim}, which is not a string`
@@ -71,7 +72,12 @@ export const sessionNameClaimAvailable = defineRule({
       return
     }
     const find = ({ awsSts, front }: UsedAwsSts) => unfitSessionName(awsSts, front.server)
-    for (const { config, front, at, found, isHere } of foundBehind(resource, self, cluster, find)) {
+    for (const { config, front, at, found, isHere, isIssuedHere } of foundBehind(
+      resource,
+      self,
+      cluster,
+      find,
+    )) {
       const named = authConfigNamed(config)
       const tokens = `tokens of ${isHere ? 'the embedded server' : nameText(front.caller)}`
       const problem = found.isLacking ? `which ${tokens} lack` : `which is not a string in ${tokens}`
@@ -80,7 +86,7 @@ export const sessionNameClaimAvailable = defineRule({
         about(advice(at, detail), 'foreign session name', config, ...(isHere ? [] : [front.caller.name])),
         [
           end(named, AUTH_CONFIG.spec.awsSts.sessionNameClaim, 'asks for the claim'),
-          ...(isHere ? [] : [issuingEnd(front, 'issues the tokens')]),
+          ...(isIssuedHere ? [] : [issuingEnd(front, 'issues the tokens')]),
         ],
         () => [foreignSessionCause(config)],
       )
@@ -114,6 +120,14 @@ export const sessionNameClaimAvailable = defineRule({
       kind: 'MCPRemoteProxy',
       value: { spec: { externalAuthConfigRef: { name: 'aws' } } },
       others: [mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' })],
+    },
+    'a server of a proxy, with claims that the tokens have': {
+      kind: 'MCPExternalAuthConfig',
+      value: SERVER,
+      others: [
+        servedBy('example', { externalAuthConfigRef: { name: 'aws' } }),
+        mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'email' }),
+      ],
     },
     'a name that only the provider knows': {
       kind: 'MCPExternalAuthConfig',
@@ -165,6 +179,16 @@ export const sessionNameClaimAvailable = defineRule({
       ],
       findings:
         'spec.externalAuthConfigRef.name: sessionNameClaim of MCPExternalAuthConfig "aws" is "upn", which tokens of the embedded server lack: every call fails; use sub or email',
+    },
+    'a server that comes after its proxy': {
+      kind: 'MCPExternalAuthConfig',
+      value: SERVER,
+      others: [
+        servedBy('example', { externalAuthConfigRef: { name: 'aws' } }),
+        mappedConfig('aws', { fallbackRoleArn: READER, sessionNameClaim: 'upn' }),
+      ],
+      findings:
+        'spec.embeddedAuthServer: sessionNameClaim of MCPExternalAuthConfig "aws" is "upn", which tokens of MCPRemoteProxy "wiki" lack: every call fails; use sub or email',
     },
   },
 })

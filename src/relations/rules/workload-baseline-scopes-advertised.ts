@@ -1,5 +1,4 @@
 import {
-  aboutEach,
   advice,
   type Cluster,
   defineRule,
@@ -18,6 +17,7 @@ import {
   authServer,
   type HeldServer,
   heldServersOf,
+  ofHolders,
   otherOf,
   serving,
   SINGLE_PROVIDER_KINDS,
@@ -87,11 +87,7 @@ export const workloadBaselineScopesAdvertised = defineRule({
           AUTH_CONFIG.spec.embeddedAuthServer.baselineClientScopes,
           `has ${scopes}, which oidcConfigRef.scopes of ${namesText(holders, 2)} lacks: the server does not start there; add them there or remove them here`,
         )
-        yield relatedTo(
-          aboutEach(warning, () => holders.map(({ kind, name }) => [ID, kind, name])),
-          holders.slice(0, 4).map((holder) => end(holder, SCOPES, `lacks ${scopes}`)),
-          () => [[ID, self.name]],
-        )
+        yield ofHolders(warning, { holders, at: SCOPES, text: `lacks ${scopes}`, cause: [ID, self.name] })
       }
       return
     }

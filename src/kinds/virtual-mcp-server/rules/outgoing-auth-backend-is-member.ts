@@ -3,7 +3,7 @@ import {
   defineRule,
   dependingOn,
   MOST_HINTS,
-  nearest,
+  nearestName,
   notFound,
   outage,
   type Path,
@@ -28,9 +28,6 @@ import { VirtualMCPServer } from '../schema.ts'
 
 /** The most backends among which a similar name is searched. */
 const MOST_NAMES = 500
-
-/** A name without digits: names that differ only in a number are seldom typing mistakes (`server-1`, `server-2`). */
-const letters = (name: string): string => name.replaceAll(/\d/g, '')
 
 export const outgoingAuthBackendIsMember = defineRule({
   id: 'outgoing-auth-backend-is-member',
@@ -62,7 +59,7 @@ export const outgoingAuthBackendIsMember = defineRule({
     for (const { key, members: found } of listedIn(gateway, cluster)) {
       if (found.length > 0) continue
       const some = hints-- > 0 ? members.slice(0, MOST_NAMES) : []
-      const near = nearest(
+      const near = nearestName(
         key,
         some.map(({ name }) => name),
       )
@@ -71,7 +68,7 @@ export const outgoingAuthBackendIsMember = defineRule({
       const detail = `is not a backend of group ${shortQuote(group)} ${cluster.where}${yet}, so it has no effect${hint}`
       const missing = notFound(at, key, detail)
       // After a typing mistake the intended backend has no entry: vMCP contacts it without credentials.
-      const isTypo = near !== undefined && !Object.hasOwn(listed, near) && letters(near) !== letters(key)
+      const isTypo = near !== undefined && !Object.hasOwn(listed, near)
       const error = isTypo ? outage(missing) : missing
       const others = BACKEND_KINDS.map((kind) => ({ kind, name: key }))
       const there = near === undefined ? members : members.filter(({ name }) => name === near)
