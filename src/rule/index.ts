@@ -88,6 +88,7 @@ export {
   DEEPEST,
   type Given,
   isAbsent,
+  isBeingDeleted,
   isNestedOver,
   isObject,
   metadataOf,
