@@ -14,6 +14,7 @@ export { authorizationPolicyEvaluates } from '../relations/rules/authorization-p
 export { authorizationPolicyMatches } from '../relations/rules/authorization-policy-matches.ts'
 export { awsSubjectTokenReadable } from '../relations/rules/aws-subject-token-readable.ts'
 export { backendAuthServed } from '../relations/rules/backend-auth-served.ts'
+export { backendNameUnique } from '../relations/rules/backend-name-unique.ts'
 export { backendTokenExchangedOnce } from '../relations/rules/backend-token-exchanged-once.ts'
 export { clientDocumentScopesAdvertised } from '../relations/rules/client-document-scopes-advertised.ts'
 export { configMapReferenceFound } from '../relations/rules/config-map-reference-found.ts'

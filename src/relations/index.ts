@@ -175,6 +175,7 @@ export {
   groupOf,
   hasNoStrategy,
   leavesSubjectProvider,
+  membersNamed,
   membersOf,
   namedProvider,
   newerSubjectProvider,
