@@ -40,6 +40,7 @@ export { secretReferenceFound } from '../relations/rules/secret-reference-found.
 export { sessionNameClaimAvailable } from '../relations/rules/session-name-claim-available.ts'
 export { subjectProviderChosen } from '../relations/rules/subject-provider-chosen.ts'
 export { workloadAuthServerAudienceIsResourceUrl } from '../relations/rules/workload-auth-server-audience-is-resource-url.ts'
+export { workloadAuthServerResourceSingle } from '../relations/rules/workload-auth-server-resource-single.ts'
 export { workloadAuthServerSingle } from '../relations/rules/workload-auth-server-single.ts'
 export { workloadAuthServerSingleProvider } from '../relations/rules/workload-auth-server-single-provider.ts'
 export { workloadAuthServerTokensAccepted } from '../relations/rules/workload-auth-server-tokens-accepted.ts'
