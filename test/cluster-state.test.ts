@@ -17,6 +17,7 @@ import {
   serverConfig,
 } from '../src/relations/examples.ts'
 import { referencesOf } from '../src/relations/references.ts'
+import { membersNamed } from '../src/relations/related-resources.ts'
 import { API_VERSION, DEFAULT_API_GROUP, kindNamed, KINDS } from '../src/kinds/index.ts'
 import type { Kind } from '../src/kinds/kind.ts'
 import { mcpGroup } from '../src/kinds/mcp-group/index.ts'
@@ -40,7 +41,12 @@ import { judgeOf, submissionOf } from './support/review.ts'
 interface Stored {
   readonly kind: string
   readonly spec?: unknown
-  readonly metadata: { readonly namespace: string; readonly name: string; readonly resourceVersion: string }
+  readonly metadata: {
+    readonly namespace: string
+    readonly name: string
+    readonly resourceVersion: string
+    readonly deletionTimestamp?: string
+  }
 }
 
 const NAMES = ['a', 'b', 'c'] as const
@@ -89,13 +95,14 @@ const other: fc.Arbitrary<Other> = fc.oneof(
 
 type Step = { readonly put: Stored } | { readonly remove: Stored } | { readonly work: number }
 
+const DELETED = { deletionTimestamp: '2026-11-01T10:00:00Z' }
 let versions = 0
 const stored = fc
-  .tuple(other, fc.constantFrom(...NAMESPACES))
-  .map(([{ metadata, ...rest }, namespace]): Stored => ({
+  .tuple(other, fc.constantFrom(...NAMESPACES), fc.constantFrom({}, {}, {}, DELETED))
+  .map(([{ metadata, ...rest }, namespace, deletion]): Stored => ({
     apiVersion: `${DEFAULT_API_GROUP}/${API_VERSION}`,
     ...rest,
-    metadata: { ...metadata, namespace, resourceVersion: String(versions++) },
+    metadata: { ...metadata, namespace, resourceVersion: String(versions++), ...deletion },
   }))
 const steps = fc.array(
   fc.oneof(
@@ -159,6 +166,7 @@ t.test('after any changes the state holds the stored objects', async () => {
             const referring = there.filter(
               (object) =>
                 object.metadata.namespace === namespace &&
+                object.metadata.deletionTimestamp === undefined &&
                 referencesOf(object.kind, object).some(({ to }) => to.kind === kind && to.name === each),
             )
             const named = referring.map((object) => `${object.kind}/${object.metadata.name}`).toSorted()
@@ -175,7 +183,7 @@ t.test('after any changes the state holds the stored objects', async () => {
 t.test('of an object the state keeps spec, status and the metadata that rules read', async () => {
   const record = `${DEFAULT_API_GROUP}/subject-provider-written`
   const state = newWorld()
-  const place = { name: 'a', namespace: 'x', resourceVersion: '7' }
+  const place = { name: 'a', namespace: 'x', resourceVersion: '7', ...DELETED }
   const kept = { apiVersion: 'v1beta1', kind: 'MCPExternalAuthConfig', spec: { type: 'awsSts' }, status: {} }
   new CurrentFindings(state, () => judgeOf()).put(kindNamed.get(kept.kind) ?? mcpGroup, {
     ...kept,
@@ -190,6 +198,35 @@ t.test('of an object the state keeps spec, status and the metadata that rules re
     ...kept,
     metadata: { ...place, annotations: { [record]: 'okta' } },
   })
+})
+
+t.test('a workload that is being deleted needs nothing any more', async (t) => {
+  const state = newWorld()
+  const current = new CurrentFindings(state, () => judgeOf())
+  const put = ({ kind, metadata, ...rest }: Other, deletion: object = {}) =>
+    current.put(kindNamed.get(kind) ?? mcpGroup, {
+      ...rest,
+      kind,
+      metadata: { ...metadata, ...deletion, namespace: 'x', resourceVersion: String(versions++) },
+    })
+  put(injectConfig('key', 'okta'))
+  put(backend('jira', 'key'))
+  put(gateway('tools', { authServerConfig: authServer('github') }))
+  const errors = () => standingTexts(current).filter((text) => text.endsWith(' error'))
+  t.strictSame(errors(), ['VirtualMCPServer/x/tools upstream-inject-provider-exists error'])
+  put(backend('jira', 'key'), DELETED)
+  t.strictSame(errors(), [], 'the watch tells its gateway')
+  const large = new ClusterState(
+    { group: DEFAULT_API_GROUP, knows: () => true },
+    { all: Infinity, object: 0 },
+  )
+  for (const deletion of [{}, DELETED])
+    large.put(mcpServer, {
+      ...backend('jira', 'key'),
+      metadata: { name: 'jira', namespace: 'x', ...deletion },
+    })
+  t.equal(membersNamed(large.in('x'), 'tools', 'jira').length, 0)
+  t.equal(large.in('x').referrers('MCPExternalAuthConfig', 'key').length, 0)
 })
 
 t.test('an overlaid object answers like a stored one, or one that was removed', async () => {

@@ -45,6 +45,8 @@ interface Answer {
 }
 
 const resource = ({ kind, spec, metadata }: Other) => resourceOf(kind, spec, metadata)
+const DELETED = { deletionTimestamp: '2026-11-01T10:00:00Z' }
+const deleted = (other: Other): Other => ({ ...other, metadata: { ...other.metadata, ...DELETED } })
 const idOf = ({ kind, metadata }: Other) => `${kind}/${metadata.name}`
 
 /** The objects in the API server (`stored`) and in the cache (`believed`), and how the API server answers. */
@@ -162,6 +164,7 @@ function serverWith(given: Given) {
 
 const wrong = gateway('gateway', { authServerConfig: authServer('github') })
 const setting = [backend('jira', 'jira'), injectConfig('jira', 'okta')]
+const leaving = [deleted(backend('jira', 'jira')), injectConfig('jira', 'okta')]
 const listing = gateway('gateway', { outgoingAuth: inline({ jira: 'key', wiki: 'key' }) })
 const listed = [backend('jira'), headerConfig('key'), oidcConfig('corporate'), group()]
 const ids = (answer: Answer['response']) =>
@@ -188,6 +191,8 @@ t.test('nobody is denied because the cache is old', async (t) => {
         3,
       ],
       ['the backend has gone', { stored: [], believed: setting }, wrong, [], true, 3],
+      ['the backend is being deleted', { stored: leaving, believed: setting }, wrong, [], true, 3],
+      ['the view knows that it is', { stored: leaving }, wrong, [], true, 0],
       [
         'the configuration is there, and the view does not know it yet',
         { stored: setting, believed: [backend('jira', 'jira')] },
@@ -695,6 +700,7 @@ t.test('a deletion is refused only on request, and never where it would be stuck
   const severities = [{ id: 'deleted-resource-unreferenced', severity: 'error' as const }]
   const cleaner = { username: 'system:serviceaccount:kube-system:namespace-controller' }
   const strict: Given = { settings: { severities } }
+  const believed = [backend('jira', 'key'), headerConfig('key')]
   const referred = /still referred to by MCPServer "jira"/
   const annotations = {
     [`${DEFAULT_API_GROUP}/vmcp-admission-ignore`]: 'deleted-resource-unreferenced: it is replaced today',
@@ -706,6 +712,13 @@ t.test('a deletion is refused only on request, and never where it would be stuck
     ['on request', strict, {}, false, referred],
     ['on request, whatever its annotation ignores', strict, ignoring, false, referred],
     ['of a collection, without a name in the request', strict, { name: '' }, false, referred],
+    [
+      'after its only workload',
+      { ...strict, stored: [deleted(backend('jira', 'key')), headerConfig('key')], believed },
+      {},
+      true,
+      /^$/,
+    ],
     ['by the namespace controller', strict, { userInfo: cleaner }, true, /^$/],
     ['while the namespace goes', { ...strict, namespace: 'Terminating' }, {}, true, /^$/],
     [
@@ -717,7 +730,7 @@ t.test('a deletion is refused only on request, and never where it would be stuck
     ],
   ]
   for (const [title, given, request, allowed, expected] of rows) {
-    const server = serverWith({ stored: [backend('jira', 'key'), headerConfig('key')], ...given })
+    const server = serverWith({ stored: believed, ...given })
     const object = headerConfig('key')
     const deletion = { operation: 'DELETE', object: null, oldObject: resource(object), ...request }
     const answer = await server.send(object, deletion)

@@ -251,22 +251,27 @@ t.test('a rule reads only the kinds that it declares', async (t) => {
   }
 })
 
-t.test('of other objects rules read the spec and the annotations of the API group', async (t) => {
-  const read = new Set<string>()
-  for (const place of rulePlaces()) {
-    for (const example of examplesAt(place)) {
-      for (const others of [example.others, [...RICH, ...example.others]])
-        found(place, { ...example, others }, { onRead: () => undefined, onField: (path) => read.add(path) })
+t.test(
+  'of other objects rules read the spec, the deletion and the annotations of the API group',
+  async (t) => {
+    const read = new Set<string>()
+    for (const place of rulePlaces()) {
+      for (const example of examplesAt(place)) {
+        for (const others of [example.others, [...RICH, ...example.others]])
+          found(place, { ...example, others }, { onRead: () => undefined, onField: (path) => read.add(path) })
+      }
     }
-  }
-  const annotations = `metadata.annotations.${DEFAULT_API_GROUP}/`
-  const isKept = (path: string) =>
-    /^spec(\.|$)/.test(path) || path.startsWith(annotations) || 'metadata.annotations'.startsWith(path)
-  t.strictSame(
-    [...read].filter((path) => !isKept(path)),
-    [],
-  )
-})
+    const annotations = `metadata.annotations.${DEFAULT_API_GROUP}/`
+    const isKept = (path: string) =>
+      /^(spec|metadata\.deletionTimestamp)(\.|$)/.test(path) ||
+      path.startsWith(annotations) ||
+      'metadata.annotations'.startsWith(path)
+    t.strictSame(
+      [...read].filter((path) => !isKept(path)),
+      [],
+    )
+  },
+)
 
 t.test('the severity of each rule fits the consequence of its failure', async (t) => {
   const seen = new Set<Consequence>()

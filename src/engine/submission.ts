@@ -1,6 +1,6 @@
 import { kindNamed } from '../kinds/index.ts'
 import type { Kind } from '../kinds/kind.ts'
-import { deepEqual, type Finding, isObject, type ObjectName } from '../rule/index.ts'
+import { deepEqual, type Finding, isBeingDeleted, isObject, type ObjectName } from '../rule/index.ts'
 import type { Contents } from '../shape/index.ts'
 
 /** A request to store or delete an object: from the API server, from an audit log, or from the apply of a file. */
@@ -62,7 +62,7 @@ export function passesFreely({ operation, subResource, object, oldObject }: Subm
   if (operation === 'CONNECT' || subResource !== '') return true
   if (operation === 'DELETE') return false
   if (!isObject(object)) return false
-  if (isObject(object.metadata) && typeof object.metadata.deletionTimestamp === 'string') return true
+  if (isBeingDeleted(object)) return true
   return operation === 'UPDATE' && isObject(oldObject) && deepEqual(object.spec, oldObject.spec)
 }
 

@@ -1,4 +1,11 @@
-import { isAbsent, isObject, type ObjectName, type Segment } from '../rule/index.ts'
+import {
+  isAbsent,
+  isBeingDeleted,
+  isObject,
+  type ObjectName,
+  type Resource,
+  type Segment,
+} from '../rule/index.ts'
 
 /** A reference from one resource to another in the same namespace. */
 export interface Reference {
@@ -75,14 +82,15 @@ export function referencesOf(kind: string, resource: { readonly spec?: unknown }
 }
 
 /**
- * Calls `found` for each object that the resource refers to. Makes no `Reference` objects: thousands would take more
- * memory than the names.
+ * Calls `found` for each object of which the resource is a referrer; for none while the resource is being deleted: what
+ * it refers to may change or go. Makes no `Reference` objects: thousands would take more memory than the names.
  */
 export function visitTargets(
   kind: string,
-  resource: { readonly spec?: unknown },
+  resource: Resource,
   found: (kind: string, name: string) => void,
 ): void {
+  if (isBeingDeleted(resource)) return
   for (const field of REFERENCES[kind] ?? []) visit(resource, field, 0, '', (name) => found(field.to, name))
 }
 

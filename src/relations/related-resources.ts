@@ -3,6 +3,7 @@ import {
   type Cluster,
   type Given,
   isAbsent,
+  isBeingDeleted,
   isObject,
   type ObjectName,
   oncePerCluster,
@@ -51,11 +52,11 @@ const members = oncePerCluster((group: string, cluster) =>
   cluster.referrers('MCPGroup', group, BACKEND_KINDS),
 )
 
-/** The backends with this name in a group: at most one of each kind. */
+/** The backends with this name in a group: at most one of each kind, and none that is being deleted. */
 export const membersNamed = (cluster: Cluster, group: string, name: string): readonly ObjectName[] =>
   BACKEND_KINDS.map((kind) => ({ kind, name })).filter((named) => {
     const workload = getWorkload(cluster, named)
-    return workload !== undefined && groupOf(workload) === group
+    return workload !== undefined && !isBeingDeleted(workload) && groupOf(workload) === group
   })
 
 /** The name of the group of a workload or VirtualMCPServer; for older releases `groupRef` is a text (decision 5). */

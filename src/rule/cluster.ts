@@ -20,7 +20,10 @@ export interface ObjectName {
 export interface Cluster {
   /** The object of this kind and name; undefined when it does not exist, or was not read (see `knows`). */
   get(kind: string, name: string): Resource | undefined
-  /** The objects that refer to the named object, sorted by kind and name; only of the kinds in `among`, when given. */
+  /**
+   * The objects that refer to the named object, sorted by kind and name; only of the kinds in `among`, when given. An
+   * object that is being deleted is no referrer any more.
+   */
   referrers(kind: string, name: string, among?: readonly string[]): readonly ObjectName[]
   /** Whether every object of the kind was read: then an object that is not found does not exist. */
   knows(kind: string): boolean

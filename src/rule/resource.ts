@@ -43,6 +43,10 @@ export function metadataOf(object: unknown): Readonly<Record<string, unknown>> {
   return isObject(object) && isObject(object.metadata) ? object.metadata : {}
 }
 
+/** Whether a delete request marked the object; it exists until its finalizers are removed. */
+export const isBeingDeleted = (object: unknown): boolean =>
+  typeof metadataOf(object).deletionTimestamp === 'string'
+
 /**
  * Whether lists and objects nest over `most` levels deep in a value. Other functions recurse without a bound: they are
  * for values of which this is false.

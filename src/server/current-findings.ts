@@ -302,10 +302,10 @@ const findingsOf = ({ errors, warnings }: Verdict): readonly Finding[] =>
     ({ error: { dependsOn = [] } }) => !dependsOn.some(({ kind }) => READ_BY_REVIEWS.has(kind)),
   )
 
-/** The object with only those metadata that rules read: name, version, and annotations of the API group. */
+/** The object with only those metadata that are read: name, version, deletion, and annotations of the API group. */
 function withReadMetadata(object: unknown, group: string): unknown {
   if (!isObject(object)) return object
-  const { name, namespace, resourceVersion, annotations } = metadataOf(object)
+  const { name, namespace, resourceVersion, deletionTimestamp, annotations } = metadataOf(object)
   const own = Object.entries(isObject(annotations) ? annotations : {}).filter(([key]) =>
     key.startsWith(`${group}/`),
   )
@@ -313,6 +313,7 @@ function withReadMetadata(object: unknown, group: string): unknown {
     name,
     namespace,
     resourceVersion,
+    ...(deletionTimestamp !== undefined && { deletionTimestamp }),
     ...(own.length > 0 && { annotations: Object.fromEntries(own) }),
   }
   const { apiVersion, kind, spec, status } = object as Resource

@@ -1,6 +1,6 @@
 /** The objects of a cluster or of files, by namespace. Rules look up an object by kind and name, and its referrers. */
 
-import { referencesOf } from '../relations/index.ts'
+import { visitTargets } from '../relations/index.ts'
 import type { Kind } from '../kinds/kind.ts'
 import {
   type Cluster,
@@ -72,7 +72,10 @@ interface Referrers {
 interface Namespace {
   /** Objects by kind, then by name. */
   readonly objects: Map<string, Map<string, Stored>>
-  /** Referrers by `kind/name` of the target, which may be missing; without large referrers (`partial`). */
+  /**
+   * Referrers by `kind/name` of the target, which may be missing; without large referrers (`partial`) and without
+   * those that are being deleted.
+   */
   readonly referrers: Map<string, Referrers>
   /** The objects of which not all fields are stored, because they are too large. */
   readonly partial: Set<Stored>
@@ -382,8 +385,8 @@ function firstIn(there: Namespace | undefined): Stored | undefined {
 }
 
 function link({ referrers }: Namespace, { name, resource }: Stored): void {
-  for (const { to } of referencesOf(name.kind, resource)) {
-    const target = nameKey(to)
+  visitTargets(name.kind, resource, (kind, targetName) => {
+    const target = nameKey({ kind, name: targetName })
     const found = referrers.get(target) ?? {
       names: new Map<string, ObjectName>(),
       sorted: undefined,
@@ -393,19 +396,19 @@ function link({ referrers }: Namespace, { name, resource }: Stored): void {
     found.names.set(nameKey(name), name)
     found.sorted = undefined
     found.among = new WeakMap()
-  }
+  })
 }
 
 function unlink({ referrers }: Namespace, { name, resource }: Stored): void {
-  for (const { to } of referencesOf(name.kind, resource)) {
-    const target = nameKey(to)
+  visitTargets(name.kind, resource, (kind, targetName) => {
+    const target = nameKey({ kind, name: targetName })
     const found = referrers.get(target)
-    if (found === undefined) continue
+    if (found === undefined) return
     found.names.delete(nameKey(name))
     found.sorted = undefined
     found.among = new WeakMap()
     if (found.names.size === 0) referrers.delete(target)
-  }
+  })
 }
 
 const EMPTY: Namespace = {

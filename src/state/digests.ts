@@ -76,7 +76,7 @@ export class Digests<Of extends object> {
   }
 }
 
-/** The objects that a resource refers to, as sorted hashes of eight bytes. */
+/** The objects of which a resource is a referrer, as sorted hashes of eight bytes. */
 export function referenceHashes(kind: string, resource: Resource): Float64Array {
   const hashes: number[] = []
   visitTargets(kind, resource, (kind, name) => hashes.push(hashOf({ kind, name })))

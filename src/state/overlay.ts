@@ -1,4 +1,4 @@
-import { referencesOf } from '../relations/index.ts'
+import { visitTargets } from '../relations/index.ts'
 import {
   answering,
   type Cluster,
@@ -27,9 +27,12 @@ export function overlay(cluster: Cluster, self: ObjectName, resource: Resource |
   })
 }
 
-/** The objects that a resource refers to, as keys. */
-const targetsOf = (kind: string, resource: Resource): Set<string> =>
-  new Set(referencesOf(kind, resource).map(({ to }) => nameKey(to)))
+/** The objects of which a resource is a referrer, as keys. */
+function targetsOf(kind: string, resource: Resource): Set<string> {
+  const keys = new Set<string>()
+  visitTargets(kind, resource, (kind, name) => keys.add(nameKey({ kind, name })))
+  return keys
+}
 
 /** The index of a name in a sorted list of names, or the index at which to insert it. */
 function placeOf(names: readonly ObjectName[], name: ObjectName): number {

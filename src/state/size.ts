@@ -1,4 +1,4 @@
-import { isObject, type JsonHolder, type Resource, setOwn } from '../rule/index.ts'
+import { isBeingDeleted, isObject, type JsonHolder, type Resource, setOwn } from '../rule/index.ts'
 
 /** Bytes of an empty object in the heap of 64-bit V8; test/memory.test.ts compares these numbers with measurements. */
 const OBJECT = 56
@@ -47,11 +47,13 @@ const MOST_FIELDS = 50
 /**
  * A reduced copy of an object over its size limit: the spec without lists, large maps and long texts. Rules assume
  * nothing about these, because they treat them like values of a wrong JSON type. If the copy takes over `most` bytes,
- * the spec is undefined.
+ * the spec is undefined. Of the metadata it has only whether the object is being deleted.
  */
-export function factsOf({ spec }: Resource, most: number): Resource {
-  const facts = factsIn(spec)
-  return { spec: bytesOf(facts) > most ? undefined : facts }
+export function factsOf(resource: Resource, most: number): Resource {
+  const facts = factsIn(resource.spec)
+  const spec = bytesOf(facts) > most ? undefined : facts
+  if (!isBeingDeleted(resource)) return { spec }
+  return { metadata: { deletionTimestamp: resource.metadata?.deletionTimestamp }, spec }
 }
 
 function factsIn(value: unknown): unknown {

@@ -9,8 +9,8 @@ import {
   causeText,
   DEEPEST,
   type Finding,
+  isBeingDeleted,
   isNestedOver,
-  isObject,
   shownPath,
 } from '../../rule/index.ts'
 import { type Judge, type Submission } from '../../engine/index.ts'
@@ -86,9 +86,6 @@ const linesOf = (name: string) =>
   createInterface({ input: name === '-' ? process.stdin : createReadStream(name), crlfDelay: Infinity })
 
 const kindOfResource: ReadonlyMap<string, Kind> = new Map(KINDS.map((kind) => [kind.plural, kind]))
-
-const isBeingDeleted = ({ metadata }: NonNullable<Write['object']>): boolean =>
-  isObject(metadata) && typeof metadata.deletionTimestamp === 'string'
 
 /** Judges the writes in a Kubernetes audit log in order, each against the objects that earlier writes stored. */
 class Replay {
