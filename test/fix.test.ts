@@ -296,6 +296,14 @@ t.test('defaults of fields that are empty, and of a namespace that nobody has na
       ),
     ],
     [
+      // Comments stay above the key that they are about.
+      authServer('').replace('    issuer:', '    # Ours.\n\n    # Of the team.\n    issuer:'),
+      authServer('').replace(
+        '    issuer:',
+        `    storage: {type: memory}\n    tokenLifespans: ${LIFESPANS}\n    # Ours.\n\n    # Of the team.\n    issuer:`,
+      ),
+    ],
+    [
       authServer(
         '    storage: {type: }\n    tokenLifespans: {accessTokenLifespan: null, authCodeLifespan: 5m}\n',
       ),

@@ -144,14 +144,12 @@ function defaultsIn(
       group,
       object: value,
     })
-    const changes = judge.complete(submission).flatMap(({ at, value: written }): FileChange[] => {
+    return judge.complete(submission).flatMap(({ at, value: written }): FileChange[] => {
       if (written === undefined) return []
       const isThere = valueAt(value, at) !== undefined
       const place = document.locate((isThere ? at : at.slice(0, -1)).map(jsonKey), 'value')
       const edit = { op: isThere ? ('set' as const) : ('add' as const), at, value: written, ...place }
       return [{ file, edit, title: `write the default, ${JSON.stringify(written)}`, id: '' }]
     })
-    // Fields are added before the first key of an object; an empty value after that key is written while it is the first.
-    return changes.toSorted((a, b) => Number(a.edit.op === 'add') - Number(b.edit.op === 'add'))
   })
 }

@@ -19,6 +19,7 @@ import {
 } from '../input/load.ts'
 
 export type PlacedEdit = Edit & TextPlace
+type Adding = Extract<PlacedEdit, { readonly value: unknown }>
 
 /** The most characters that are parsed again for a file: in a malicious file, thousands of edits can all fail. */
 const MOST_READ = 2 ** 21
@@ -56,8 +57,12 @@ export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedTe
     for (const edit of some) done.add(edit)
     return found
   }
-  // The groups of edits to try; the last group is tried first.
-  const open = [edits.toSorted((a, b) => b.line - a.line || b.column - a.column)]
+  // The groups of edits to try; the last group is tried first. An added member is written before the first key of its
+  // map, after other edits of that key.
+  const isAddition = ({ op }: PlacedEdit) => Number(op === 'add')
+  const open = [
+    edits.toSorted((a, b) => b.line - a.line || b.column - a.column || isAddition(a) - isAddition(b)),
+  ]
   for (let some = open.pop(); some !== undefined && left >= 0; some = open.pop()) {
     const [only, ...others] = some
     if (only === undefined) continue
@@ -145,7 +150,7 @@ function candidates(
   edit: PlacedEdit,
   offsetOf: OffsetOf,
 ): (string | undefined)[] {
-  const offset = offsetOf(edit)
+  const offset = insertionOffset(text, edit, offsetOf)
   if (offset === undefined) return []
   if (edit.op === 'move') {
     const moves = movesIn(source(), edit, offsetOf)
@@ -173,7 +178,7 @@ function withAll(
   const parts: string[] = []
   let at = text.length
   for (const [index, edit] of edits.entries()) {
-    const offset = offsetOf(edit)
+    const offset = insertionOffset(text, edit, offsetOf)
     if (offset === undefined || offset > at) return index
     if (edit.op === 'move') {
       const moves = movesIn(source(), edit, offsetOf)
@@ -229,9 +234,7 @@ function splices(text: string, offset: number, rest: string, edit: Exclude<Place
       styles.map((written) => ({ from: 0, length, written })),
     )
   }
-  return additions(text, offset, rest, String(jsonKey(edit.at.at(-1) ?? '')), edit.value).map(
-    ([from, written]) => ({ from, length: 0, written }),
-  )
+  return additions(text, offset, rest, edit).map(([from, written]) => ({ from, length: 0, written }))
 }
 
 /** A text in quotes. */
@@ -301,9 +304,9 @@ function additions(
   text: string,
   offset: number,
   rest: string,
-  key: string,
-  value: unknown,
+  { at, value, column }: Adding,
 ): (readonly [number, string])[] {
+  const key = String(jsonKey(at.at(-1) ?? ''))
   const written = [`${key}: ${flow(value)}`, `${JSON.stringify(key)}: ${JSON.stringify(value)}`]
   if (rest.startsWith('{')) {
     const space = /^\{(\s*)/.exec(rest)?.[1] ?? ''
@@ -314,10 +317,35 @@ function additions(
     )
     return inBraces.map((member) => [1, member] as const)
   }
-  const line = text.lastIndexOf('\n', offset - 1) + 1
   const end = text[text.indexOf('\n') - 1] === '\r' ? '\r\n' : '\n'
-  const indent = ' '.repeat(offset - line)
-  return written.map((member) => [0, `${member}${end}${indent}`] as const)
+  const indent = ' '.repeat(column - 1)
+  // At the start of a line, the member is written above a key or its comments, otherwise behind the dash of an item.
+  const isLine = offset === lineOf(text, offset)
+  return written.map(
+    (member) => [0, isLine ? `${indent}${member}${end}` : `${member}${end}${indent}`] as const,
+  )
+}
+
+const lineOf = (text: string, offset: number): number => text.lastIndexOf('\n', offset - 1) + 1
+
+/**
+ * The offset at which an edit changes the text. A member is added in block style above the first key of its map, and
+ * above the comments of that key; in braces, and behind the dash of an item, at the place of the edit.
+ */
+function insertionOffset(text: string, edit: PlacedEdit, offsetOf: OffsetOf): number | undefined {
+  const offset = offsetOf(edit)
+  if (offset === undefined || edit.op !== 'add' || text[offset] === '{') return offset
+  let line = lineOf(text, offset)
+  if (text.slice(line, offset).trim() !== '') return offset
+  let top = line
+  while (line > 1) {
+    const above = lineOf(text, line - 1)
+    const written = text.slice(above, line).trim()
+    if (written !== '' && !written.startsWith('#')) break
+    if (written !== '') top = above
+    line = above
+  }
+  return top
 }
 
 /**
