@@ -103,7 +103,7 @@ function apply(texts: Map<string, string>, changes: readonly FileChange[]): Appl
 function notFixed({ file, edit, title }: FileChange, isCut: boolean): Located {
   const reason = isCut
     ? 'too many fixes of this file do not fit: mend some by hand, and run the command again'
-    : 'an alias or a merge shares the text, or it spans lines'
+    : 'an alias or a merge shares the text, it spans lines, or a key would be there twice'
   const message = `${pathText(edit.at)}: not fixed (${title}): ${reason}`
   return { file, line: edit.line, column: edit.column, message }
 }

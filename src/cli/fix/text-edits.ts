@@ -89,14 +89,16 @@ export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedTe
 
 interface Loaded {
   readonly value: unknown
+  /** The number of notes, such as one for each key that a map has twice. */
+  readonly notes: number
   /** The line and column where the document begins; undefined when it could not be parsed. */
   readonly place: TextPlace | undefined
 }
 
 const loaded = (document: LoadedDocument): Loaded =>
   'error' in document
-    ? { value: document.error.message, place: undefined }
-    : { value: document.value, place: document.locate([], 'value') }
+    ? { value: document.error.message, notes: 0, place: undefined }
+    : { value: document.value, notes: document.notes.length, place: document.locate([], 'value') }
 
 /**
  * Divides the edits, in order, into groups, each with only `misfits` (edits that lack the wanted effect) or only
@@ -116,8 +118,8 @@ function partsOf(edits: readonly PlacedEdit[], misfits: readonly PlacedEdit[]): 
 }
 
 /**
- * The edits whose document does not have the wanted content in `after`; an edit belongs to the last document that
- * begins before the edit. If a document without edits has changed, all edits are returned.
+ * The edits whose document does not have the wanted content in `after`, or has a key twice there and not before; an
+ * edit belongs to the last document that begins before the edit. If a document without edits has changed, all edits are returned.
  */
 function misfitsIn(
   before: readonly Loaded[],
@@ -133,10 +135,11 @@ function misfitsIn(
   const own = Map.groupBy(edits, (edit) => ascending[countBefore(offsets, placeOf(edit) + 1) - 1]?.i)
   if (own.has(undefined)) return edits
   const found: PlacedEdit[] = []
-  for (const [i, { value }] of before.entries()) {
+  for (const [i, { value, notes }] of before.entries()) {
     const inIt = own.get(i) ?? []
     const wanted = inIt.reduce<unknown>((now, edit) => (isObject(now) ? edited(now, edit) : undefined), value)
-    if (deepEqual(wanted, after[i]?.value) && (inIt.length === 0 || !deepEqual(value, wanted))) continue
+    const isWanted = deepEqual(wanted, after[i]?.value) && (after[i]?.notes ?? 0) <= notes
+    if (isWanted && (inIt.length === 0 || !deepEqual(value, wanted))) continue
     if (inIt.length === 0) return edits
     found.push(...inIt)
   }
