@@ -146,6 +146,17 @@ t.test('what is fixed, by the finding', async (t) => {
     [login('7d'), ["write '168h'"]],
     [login('168h', 'https://auth.example.com/'), ['remove the slash at its end']],
     [login('7d', 'https://auth.example.com/'), ['remove the slash at its end', "write '168h'"]],
+    [
+      `${login('168h', 'https://auth.example.com/')
+        .replace('MCPExternalAuthConfig', 'VirtualMCPServer')
+        .replace(
+          '  type: embeddedAuthServer\n  embeddedAuthServer:\n',
+          '  incomingAuth: {type: oidc, oidcConfigRef: {name: login, audience: a}}\n  authServerConfig:\n',
+        )}---\n${sts('  type: inline\n  inline: {issuer: "https://auth.example.com/"}\n')
+        .replace('MCPExternalAuthConfig', 'MCPOIDCConfig')
+        .replace('name: a', 'name: login')}`,
+      ['remove the slash at its end', "write 'https://auth.example.com'"],
+    ],
     [login('7'), []],
     [login('168h').replace('okta', 'Okta'), []],
     ...misspeltFields(),
@@ -166,6 +177,11 @@ function misspeltFields(): [before: string, titles: string[]][] {
       [],
     ],
     [of('MCPServer', '  Image: a\n'), [title('image')]],
+    [of('MCPServer', '  Image: a\n  IMAGE: b\n'), [title('image')]],
+    [of('MCPExternalAuthConfig', '  type: headerInjection\n  headerInjection: {headerValue: a}\n'), []],
+    [of('VirtualMCPServer', '  minReplicas: 1\n'), []],
+    [of('MCPServer', '  image: a\n  externalAuthConfig: {tokenUrl: b}\n'), []],
+    [of('MCPServer', '  image: a\n  externalAuthConfig: {name: b}\n'), [title('externalAuthConfigRef')]],
     [of('MCPServer', '  Image: 1\n'), []],
     [of('MCPServer', '  image: a\n  resources: {limits: {gpu: "1"}}\n'), []],
     [of('MCPServer', '  image: a\n  podTemplateSpec: {specs: {}}\n'), []],
@@ -293,6 +309,14 @@ t.test('defaults of fields that are empty, and of a namespace that nobody has na
       authServer(oidc('scopes: [openid, offline_access]')).replace(
         '    issuer:',
         `    tokenLifespans: ${LIFESPANS}\n    storage: {type: memory}\n    issuer:`,
+      ),
+    ],
+    [
+      // Comments stay above the key that they are about.
+      authServer('').replace('    issuer:', '    # Ours.\n\n    # Of the team.\n    issuer:'),
+      authServer('').replace(
+        '    issuer:',
+        `    storage: {type: memory}\n    tokenLifespans: ${LIFESPANS}\n    # Ours.\n\n    # Of the team.\n    issuer:`,
       ),
     ],
     [
@@ -489,6 +513,15 @@ t.test('what is deprecated is moved, with its comments', async (t) => {
       title,
     )
     t.equal(fixedNow(before.replaceAll('\n', '\r\n')).text, after.replaceAll('\n', '\r\n'), `${title}: CRLF`)
+  }
+  const POLICY =
+    '        issuerUrl: https://ci.example\n        expectedAudience: a\n        allowedDelegateClients: [b]\n'
+  for (const empty of [
+    server(`    inboundGrants:\n    delegateClients:\n${indented(CLIENTS, 6)}`),
+    server(`    trustedIssuers:\n      - name:\n${POLICY}`),
+  ]) {
+    const { text, left } = fixedNow(empty)
+    t.strictSame([text, left.length], [empty, 1], 'no key is written twice')
   }
   const gateway = (spec: string) =>
     `apiVersion: toolhive.stacklok.dev/v1beta1\nkind: VirtualMCPServer\nmetadata: {name: a}\nspec:\n${spec}`

@@ -6,11 +6,14 @@ import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
 import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
+import { knownRelease, knownReleases } from '../src/configuration/known-releases.ts'
 import { coverageProblems, withoutOwner } from '../src/generate/coverage.ts'
 import { generatedFiles } from '../src/generate/files.ts'
+import { heldPlaces } from '../src/generate/policies.ts'
 import { KINDS } from '../src/kinds/index.ts'
 import { PATTERNS } from '../src/kinds/patterns.ts'
 import { examplesAt, rulePlaces } from '../src/kinds/places.ts'
+import { judgeOf, resourceOf, submissionOf } from './support/review.ts'
 
 interface Node {
   readonly [keyword: string]: unknown
@@ -115,6 +118,20 @@ t.test(
     }
   },
 )
+
+t.test('policies deny nothing that the webhook admits because the release accepts it', async (t) => {
+  for (const version of knownReleases()) {
+    const judge = judgeOf({ release: knownRelease(version) })
+    for (const place of heldPlaces()) {
+      const { kind, rule } = place
+      for (const { title, findings, resource, old } of examplesAt(place)) {
+        if (findings.length === 0 || old !== undefined) continue
+        const { errors } = judge.admit(submissionOf(kind.kind, resourceOf(kind.kind, resource.spec)))
+        if (errors.length === 0) t.fail(`${version} ${kind.kind} ${rule.id}: ${title}`)
+      }
+    }
+  }
+})
 
 t.test('policies as files of the API server are the others under reserved names', async (t) => {
   for (const [plain, reserved] of [

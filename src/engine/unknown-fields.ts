@@ -10,6 +10,7 @@ import {
 } from '../release/index.ts'
 import {
   andMore,
+  deepEqual,
   type Finding,
   type Fix,
   isObject,
@@ -172,12 +173,16 @@ function tell(
   if (isTemplate(name)) return
   const fields = { ...released?.properties, ...(installed === undefined && specified?.properties) }
   const near = findings.length < MOST_COMPARED ? meant(name, Object.keys(fields)) : undefined
+  const target = [...around, near ?? '']
+  const isMeantTwice = meantAt.some((other) => deepEqual(other, target))
   const type = specified?.properties?.type
   if (near === undefined && name === holder.type && isUnsupported(name, type)) return
   const at = [...around, name]
-  if (near !== undefined) meantAt.push([...around, near])
+  if (near !== undefined) meantAt.push(target)
   const fix =
-    near === undefined ? undefined : fixOf(at, holder, near, { ...fields, ...specified?.properties })
+    near === undefined || isMeantTwice
+      ? undefined
+      : fixOf(at, holder, near, { ...fields, ...specified?.properties }, released?.properties?.[near])
   const isSpecified = what !== NOT_SPECIFIED
   const otherwise = what === NOT_WITH_V1BETA1 ? RENAMED : isSpecified ? DROPPED : MAY_BE_DROPPED
   const finding: Finding = {
@@ -203,29 +208,76 @@ const MAY_BE_DROPPED = 'a cluster whose CRD does not know it drops or refuses it
  */
 const SHORTEST = 4
 
+/** What a schema of the specification and one of a release have in common. */
+interface Described {
+  readonly type?: unknown
+  readonly items?: Described
+  readonly properties?: Readonly<Record<string, Described>>
+}
+
 /**
  * The fix that renames an unknown field to the known name `near`; undefined when `near` was not certainly meant,
- * because the unknown name is short or only the beginning of `near`.
+ * because the unknown name is short or only the beginning of `near`, or its value has fields that are not known there.
  */
 function fixOf(
   at: readonly Segment[],
   holder: Readonly<Record<string, unknown>>,
   near: string,
-  fields: Readonly<Record<string, Pick<SchemaNode, 'type'>>>,
+  fields: Readonly<Record<string, Described>>,
+  released: Described | undefined,
 ): Fix | undefined {
   const name = String(jsonKey(at.at(-1) ?? ''))
-  const isCertain = name.length >= SHORTEST && near === nearest(name, Object.keys(fields))
-  return isCertain ? renameFix(at, holder, near, fields[near]) : undefined
+  const value = holder[name]
+  const isCertain = near === similar(name, Object.keys(fields)) || isReference(name, near, value)
+  return isCertain && name.length >= SHORTEST && fits(value, [fields[near], released])
+    ? renameFix(at, holder, near, fields[near])
+    : undefined
+}
+
+/** Whether a value with the name of an object is at a field without `Ref` at its end. */
+const isReference = (name: string, near: string, value: unknown): boolean =>
+  `${name}Ref` === near && isObject(value) && Object.hasOwn(value, 'name')
+
+/** Whether every field of an object, or of the objects of a list, is known, or similar to one that is known. */
+function fits(value: unknown, fields: readonly (Described | undefined)[]): boolean {
+  if (Array.isArray(value)) {
+    const items = fields.map((field) => field?.items)
+    return value.every((item) => fits(item, items))
+  }
+  const known = new Set(fields.flatMap((field) => Object.keys(field?.properties ?? {})))
+  if (!isObject(value) || known.size === 0) return true
+  return Object.keys(value).every((key) => known.has(key) || similar(key, [...known]) !== undefined)
 }
 
 /** The known name that is similar, or else the only one that begins with this text: `valueSecretRef` for `value`. */
 function meant(name: string, known: readonly string[]): string | undefined {
-  const near = nearest(name, known)
+  const near = similar(name, known)
   if (near !== undefined || name.length < 4) return near
   const start = name.toLowerCase()
   const [first, second] = known.filter((each) => each.toLowerCase().startsWith(start))
   return second === undefined ? first : undefined
 }
+
+/** The known name that is similar in each word: `headerName` for `headerNmae`, but not for `headerValue`. */
+function similar(name: string, known: readonly string[]): string | undefined {
+  const near = nearest(name, known)
+  if (near === undefined || differsInLetters(name, near)) return near
+  return nearest(
+    name,
+    known.filter((each) => differsInLetters(name, each)),
+  )
+}
+
+/** Whether the words that only one of two names in camel case has are similar. */
+function differsInLetters(one: string, other: string): boolean {
+  const [words, others] = [wordsOf(one), wordsOf(other)]
+  const own = words.filter((word) => !others.includes(word)).join('')
+  const rest = others.filter((word) => !words.includes(word)).join('')
+  return own === rest || nearest(own, [rest]) !== undefined
+}
+
+const wordsOf = (name: string): string[] =>
+  (name.match(/[A-Z]+[a-z0-9]*|[a-z0-9]+/g) ?? []).map((word) => word.toLowerCase())
 
 /** Whether the value of `type` is unsupported: then only `type` has a finding, not the object with its settings. */
 const isUnsupported = (type: string, known: SchemaNode | undefined): boolean =>

@@ -53,7 +53,7 @@ export function renameFix(
   at: readonly Segment[],
   holder: Readonly<Record<string, unknown>>,
   near: string,
-  node: SchemaNode | undefined,
+  node: { readonly type?: unknown } | undefined,
 ): Fix | undefined {
   const value = holder[jsonKey(at.at(-1) ?? '')]
   if (Object.hasOwn(holder, near) || !hasType(value, node?.type)) return undefined

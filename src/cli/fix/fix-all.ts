@@ -103,7 +103,7 @@ function apply(texts: Map<string, string>, changes: readonly FileChange[]): Appl
 function notFixed({ file, edit, title }: FileChange, isCut: boolean): Located {
   const reason = isCut
     ? 'too many fixes of this file do not fit: mend some by hand, and run the command again'
-    : 'an alias or a merge shares the text, or it spans lines'
+    : 'an alias or a merge shares the text, it spans lines, or a key would be there twice'
   const message = `${pathText(edit.at)}: not fixed (${title}): ${reason}`
   return { file, line: edit.line, column: edit.column, message }
 }
@@ -144,14 +144,12 @@ function defaultsIn(
       group,
       object: value,
     })
-    const changes = judge.complete(submission).flatMap(({ at, value: written }): FileChange[] => {
+    return judge.complete(submission).flatMap(({ at, value: written }): FileChange[] => {
       if (written === undefined) return []
       const isThere = valueAt(value, at) !== undefined
       const place = document.locate((isThere ? at : at.slice(0, -1)).map(jsonKey), 'value')
       const edit = { op: isThere ? ('set' as const) : ('add' as const), at, value: written, ...place }
       return [{ file, edit, title: `write the default, ${JSON.stringify(written)}`, id: '' }]
     })
-    // Fields are added before the first key of an object; an empty value after that key is written while it is the first.
-    return changes.toSorted((a, b) => Number(a.edit.op === 'add') - Number(b.edit.op === 'add'))
   })
 }

@@ -19,6 +19,7 @@ import {
 } from '../input/load.ts'
 
 export type PlacedEdit = Edit & TextPlace
+type Adding = Extract<PlacedEdit, { readonly value: unknown }>
 
 /** The most characters that are parsed again for a file: in a malicious file, thousands of edits can all fail. */
 const MOST_READ = 2 ** 21
@@ -56,8 +57,12 @@ export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedTe
     for (const edit of some) done.add(edit)
     return found
   }
-  // The groups of edits to try; the last group is tried first.
-  const open = [edits.toSorted((a, b) => b.line - a.line || b.column - a.column)]
+  // The groups of edits to try; the last group is tried first. An added member is written before the first key of its
+  // map, after other edits of that key.
+  const isAddition = ({ op }: PlacedEdit) => Number(op === 'add')
+  const open = [
+    edits.toSorted((a, b) => b.line - a.line || b.column - a.column || isAddition(a) - isAddition(b)),
+  ]
   for (let some = open.pop(); some !== undefined && left >= 0; some = open.pop()) {
     const [only, ...others] = some
     if (only === undefined) continue
@@ -84,14 +89,16 @@ export function withEdits(given: string, edits: readonly PlacedEdit[]): EditedTe
 
 interface Loaded {
   readonly value: unknown
+  /** The number of notes, such as one for each key that a map has twice. */
+  readonly notes: number
   /** The line and column where the document begins; undefined when it could not be parsed. */
   readonly place: TextPlace | undefined
 }
 
 const loaded = (document: LoadedDocument): Loaded =>
   'error' in document
-    ? { value: document.error.message, place: undefined }
-    : { value: document.value, place: document.locate([], 'value') }
+    ? { value: document.error.message, notes: 0, place: undefined }
+    : { value: document.value, notes: document.notes.length, place: document.locate([], 'value') }
 
 /**
  * Divides the edits, in order, into groups, each with only `misfits` (edits that lack the wanted effect) or only
@@ -111,8 +118,8 @@ function partsOf(edits: readonly PlacedEdit[], misfits: readonly PlacedEdit[]): 
 }
 
 /**
- * The edits whose document does not have the wanted content in `after`; an edit belongs to the last document that
- * begins before the edit. If a document without edits has changed, all edits are returned.
+ * The edits whose document does not have the wanted content in `after`, or has a key twice there and not before; an
+ * edit belongs to the last document that begins before the edit. If a document without edits has changed, all edits are returned.
  */
 function misfitsIn(
   before: readonly Loaded[],
@@ -128,10 +135,11 @@ function misfitsIn(
   const own = Map.groupBy(edits, (edit) => ascending[countBefore(offsets, placeOf(edit) + 1) - 1]?.i)
   if (own.has(undefined)) return edits
   const found: PlacedEdit[] = []
-  for (const [i, { value }] of before.entries()) {
+  for (const [i, { value, notes }] of before.entries()) {
     const inIt = own.get(i) ?? []
     const wanted = inIt.reduce<unknown>((now, edit) => (isObject(now) ? edited(now, edit) : undefined), value)
-    if (deepEqual(wanted, after[i]?.value) && (inIt.length === 0 || !deepEqual(value, wanted))) continue
+    const isWanted = deepEqual(wanted, after[i]?.value) && (after[i]?.notes ?? 0) <= notes
+    if (isWanted && (inIt.length === 0 || !deepEqual(value, wanted))) continue
     if (inIt.length === 0) return edits
     found.push(...inIt)
   }
@@ -145,7 +153,7 @@ function candidates(
   edit: PlacedEdit,
   offsetOf: OffsetOf,
 ): (string | undefined)[] {
-  const offset = offsetOf(edit)
+  const offset = insertionOffset(text, edit, offsetOf)
   if (offset === undefined) return []
   if (edit.op === 'move') {
     const moves = movesIn(source(), edit, offsetOf)
@@ -173,7 +181,7 @@ function withAll(
   const parts: string[] = []
   let at = text.length
   for (const [index, edit] of edits.entries()) {
-    const offset = offsetOf(edit)
+    const offset = insertionOffset(text, edit, offsetOf)
     if (offset === undefined || offset > at) return index
     if (edit.op === 'move') {
       const moves = movesIn(source(), edit, offsetOf)
@@ -229,9 +237,7 @@ function splices(text: string, offset: number, rest: string, edit: Exclude<Place
       styles.map((written) => ({ from: 0, length, written })),
     )
   }
-  return additions(text, offset, rest, String(jsonKey(edit.at.at(-1) ?? '')), edit.value).map(
-    ([from, written]) => ({ from, length: 0, written }),
-  )
+  return additions(text, offset, rest, edit).map(([from, written]) => ({ from, length: 0, written }))
 }
 
 /** A text in quotes. */
@@ -301,9 +307,9 @@ function additions(
   text: string,
   offset: number,
   rest: string,
-  key: string,
-  value: unknown,
+  { at, value, column }: Adding,
 ): (readonly [number, string])[] {
+  const key = String(jsonKey(at.at(-1) ?? ''))
   const written = [`${key}: ${flow(value)}`, `${JSON.stringify(key)}: ${JSON.stringify(value)}`]
   if (rest.startsWith('{')) {
     const space = /^\{(\s*)/.exec(rest)?.[1] ?? ''
@@ -314,10 +320,35 @@ function additions(
     )
     return inBraces.map((member) => [1, member] as const)
   }
-  const line = text.lastIndexOf('\n', offset - 1) + 1
   const end = text[text.indexOf('\n') - 1] === '\r' ? '\r\n' : '\n'
-  const indent = ' '.repeat(offset - line)
-  return written.map((member) => [0, `${member}${end}${indent}`] as const)
+  const indent = ' '.repeat(column - 1)
+  // At the start of a line, the member is written above a key or its comments, otherwise behind the dash of an item.
+  const isLine = offset === lineOf(text, offset)
+  return written.map(
+    (member) => [0, isLine ? `${indent}${member}${end}` : `${member}${end}${indent}`] as const,
+  )
+}
+
+const lineOf = (text: string, offset: number): number => text.lastIndexOf('\n', offset - 1) + 1
+
+/**
+ * The offset at which an edit changes the text. A member is added in block style above the first key of its map, and
+ * above the comments of that key; in braces, and behind the dash of an item, at the place of the edit.
+ */
+function insertionOffset(text: string, edit: PlacedEdit, offsetOf: OffsetOf): number | undefined {
+  const offset = offsetOf(edit)
+  if (offset === undefined || edit.op !== 'add' || text[offset] === '{') return offset
+  let line = lineOf(text, offset)
+  if (text.slice(line, offset).trim() !== '') return offset
+  let top = line
+  while (line > 1) {
+    const above = lineOf(text, line - 1)
+    const written = text.slice(above, line).trim()
+    if (written !== '' && !written.startsWith('#')) break
+    if (written !== '') top = above
+    line = above
+  }
+  return top
 }
 
 /**

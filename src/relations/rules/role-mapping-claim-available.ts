@@ -135,7 +135,7 @@ export const roleMappingClaimAvailable = defineRule({
       }),
       others: [gateway('vmcp', { authServerConfig: authServer('okta') }), backend('aws', 'example')],
       findings:
-        'spec.awsSts.roleClaim: tokens that VirtualMCPServer "vmcp" issues lack "groups": no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scp',
+        'spec.awsSts.roleMappings: tokens that VirtualMCPServer "vmcp" issues lack "groups": no mapping matches, everyone gets fallbackRoleArn; they have sub, name, email, client_id, scp',
     },
     'roles, named, and nothing to fall back to': {
       kind: 'MCPExternalAuthConfig',
@@ -224,7 +224,8 @@ function mapped(awsSts: AwsSts) {
  */
 function placeIn(awsSts: AwsSts, { mappings, byRoleClaim }: Foreign): Path<unknown> {
   const path = AUTH_CONFIG.spec.awsSts
-  if (byRoleClaim && awsSts.roleClaim) return path.roleClaim
+  // The default counts as absent: a write of it by /mutate does not move the finding.
+  if (byRoleClaim && awsSts.roleClaim && awsSts.roleClaim !== 'groups') return path.roleClaim
   const [only, ...others] = mappings
   return only === undefined || others.length > 0 ? path.roleMappings : path.roleMappings.at(only)
 }

@@ -27,12 +27,7 @@ export const redisAclUsernameConfigured = defineRule({
       'must be the Secret with the user name; only a Redis with `addr` takes a password alone',
     )
   },
-  policy: {
-    expression: `
-      self.?storage.?redis.?aclUserConfig.orValue(null) == null ||
-      self.storage.redis.aclUserConfig.?usernameSecretRef.orValue(null) != null ||
-      !(self.storage.redis.?addr.orValue(null) in [dyn(null), dyn('')])`,
-  },
+  policy: { needsWebhook: 'releases accept it, and the webhook warns' },
   examples: {
     'a user with name and password': { value: withRedis(redis) },
     'a password alone, without Sentinel (newer releases)': {

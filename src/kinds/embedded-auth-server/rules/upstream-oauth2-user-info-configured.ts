@@ -31,14 +31,7 @@ export const upstreamOauth2UserInfoConfigured = defineRule({
       )
     }
   },
-  policy: {
-    expression: `
-      self.?upstreamProviders.orValue([]).map(provider, provider.?oauth2Config.orValue(null)).all(config,
-        config == null ||
-        config.?userInfo.orValue(null) != null ||
-        config.?identityFromToken.orValue(null) != null ||
-        config.?dcrConfig.orValue(null) != null)`,
-  },
+  policy: { needsWebhook: 'releases accept it, and the webhook warns' },
   examples: {
     'a userinfo endpoint': { value: withOAuth2(githubConfig) },
     'the identity is in the token response (newer releases)': {

@@ -3,10 +3,13 @@ import {
   defineRule,
   dependingAsError,
   end,
+  type FieldError,
   must,
   nameText,
   type ObjectName,
+  type Path,
   relatedTo,
+  segmentsOf,
 } from '../../../rule/index.ts'
 import {
   authServer,
@@ -19,6 +22,10 @@ import {
 } from '../../../relations/index.ts'
 import { issuing } from '../examples.ts'
 import { MCPOIDCConfig } from '../schema.ts'
+
+const setting = (at: Path<string>, value: string): Pick<FieldError, 'fix'> => ({
+  fix: { title: `write '${value}'`, edits: [{ op: 'set', at: segmentsOf(at), value }] },
+})
 
 export const authServerIssuersAccepted = defineRule({
   id: 'auth-server-issuers-accepted',
@@ -34,7 +41,10 @@ export const authServerIssuersAccepted = defineRule({
       end(gateway, GATEWAY.spec.authServerConfig.issuer, 'issues the tokens'),
     ]
     const causes = () => [refusedCause(self.name)]
-    for (const referrer of cluster.referrers(self.kind, self.name, ['VirtualMCPServer'])) {
+    const referrers = cluster.referrers(self.kind, self.name, ['VirtualMCPServer'])
+    const issuerOf = ({ name }: ObjectName) => getGateway(cluster, name)?.spec?.authServerConfig?.issuer
+    let isIssuerOfAll: boolean | undefined
+    for (const referrer of referrers) {
       const gateway = getGateway(cluster, referrer.name)
       const refusal = gateway && refusalOf(gateway, config)
       if (refusal?.reason === 'type') {
@@ -49,7 +59,13 @@ export const authServerIssuersAccepted = defineRule({
           path.spec.inline.issuer,
           `every token that ${nameText(referrer)} issues is refused, as its issuer is ${issuerText(issued, accepted)}; write that issuer, or change authServerConfig.issuer too`,
         )
-        yield relatedTo(dependingAsError(warning, referrer), issuing(referrer), causes)
+        // With a slash at its end no server can have the issuer.
+        const fix =
+          accepted === `${issued}/` &&
+          (isIssuerOfAll ??= referrers.every((each) => (issuerOf(each) ?? issued) === issued))
+            ? setting(path.spec.inline.issuer, issued)
+            : {}
+        yield relatedTo(dependingAsError({ ...warning, ...fix }, referrer), issuing(referrer), causes)
       }
     }
   },
