@@ -145,6 +145,7 @@ export {
   backendsOf,
   configsNamed,
   configsReached,
+  fallsBack,
   frontersOf,
   discoverersOf,
   frontingsOf,
