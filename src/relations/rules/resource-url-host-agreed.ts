@@ -14,7 +14,7 @@ import {
 } from '../../kinds/embedded-auth-server/authorization-host.ts'
 import {
   defaultCallback,
-  servesCallback,
+  missesCallback,
   withoutCallback,
   workingCallback,
 } from '../../kinds/embedded-auth-server/callback.ts'
@@ -54,7 +54,7 @@ export const resourceUrlHostAgreed = defineRule({
       const [host, callback] = [authorizationHost(server), hostOf(resourceUrl)]
       if (host === '' || callback === '' || host === callback) continue
       // A `resourceUrl` with a path makes a callback URL that no host serves; another rule reports that.
-      if (servesCallback(defaultCallback(resourceUrl ?? '')) === false) continue
+      if (missesCallback(server, defaultCallback(resourceUrl ?? ''))) continue
       const usesDefault = server.upstreamProviders?.some((each) => withoutCallback(each) !== undefined)
       const works = workingCallback(server)
       if (usesDefault !== true || works === undefined) continue
