@@ -1711,7 +1711,38 @@ t.test('what a rule says, by release', async (t) => {
     w.gateway.spec.incomingAuth.authzConfig = cedar(PERMIT)
     Object.assign(E(w), { upstreamProviders: [], inboundGrants: { tokenExchange: {} } })
   }
+  const BESIDE_DISCOVERED: Change = (w) => {
+    const { backends } = w.gateway.spec.outgoingAuth
+    w.gateway.spec.outgoingAuth = { source: 'discovered', backends, default: backends.jira }
+  }
+  const ENTRY_OVERRULED = both(withOwnKey('MCPServerEntry', EXCHANGE), (w) => {
+    w.gateway.spec.outgoingAuth.source = 'discovered'
+    w.gateway.spec.outgoingAuth.backends.wiki = w.gateway.spec.outgoingAuth.backends.jira
+  })
+  const ENTRY_REPEATED = both(ENTRY_OVERRULED, (w) => {
+    w.gateway.spec.outgoingAuth.backends.wiki.externalAuthConfigRef = w.wiki.spec.externalAuthConfigRef
+  })
+  const DROPPED = /: warning: .* is dropped after the start; set/
+  const EITHER = /: warning: .* is dropped after the start \(up to release 0\.46\), or counts only for/
   const rows: [world: () => World, change: Change, id: string, says: Record<string, RegExp | undefined>][] = [
+    [
+      gatewayWorld,
+      BESIDE_DISCOVERED,
+      'outgoing-auth-inline-used',
+      { none: EITHER, '0.46': DROPPED, '0.47': undefined, '0.63': undefined },
+    ],
+    [
+      gatewayWorld,
+      ENTRY_OVERRULED,
+      'outgoing-auth-inline-used',
+      {
+        none: EITHER,
+        '0.46': DROPPED,
+        '0.63':
+          /backends\[wiki\]: with source 'discovered' MCPExternalAuthConfig "[a-z-]+" of the backend itself goes before it;/,
+      },
+    ],
+    [gatewayWorld, ENTRY_REPEATED, 'outgoing-auth-inline-used', { '0.63': undefined }],
     [
       awsWorld,
       set('aws.spec.awsSts.roleClaim', 'azp'),

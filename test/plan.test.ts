@@ -331,7 +331,9 @@ const SOURCES: readonly (readonly [string, Spec, unknown, string, string, (reado
     'own',
     'unknown',
     'not known (type "discovered" is not in the specification)',
-    ["releases use the backend's own reference for type 'discovered': MCPExternalAuthConfig \"own\""],
+    [
+      "with source 'inline' vMCP does not start: nothing resolves type 'discovered'; name the configuration with type 'externalAuthConfigRef'",
+    ],
   ],
   [
     'an entry without a reference',
@@ -474,6 +476,9 @@ t.test('where releases do otherwise', async (t) => {
     const objects = [group, member('jira', 'jira'), config('jira', written), gateway(spec)]
     t.same(backendOf(objects, release).notes, notes, title)
   }
+  const named = { ...server('okta'), outgoingAuth: { source: 'discovered', default: ref('jira') } }
+  const objects = [group, member('jira'), config('jira', exchange()), gateway(named)]
+  t.same(backendOf(objects, '0.63').notes, [], 'filled in where the VirtualMCPServer names it')
 })
 
 const issuer = (spec: Spec) => named('MCPOIDCConfig', 'corporate', spec)

@@ -287,6 +287,7 @@ const OAUTH2 = {
     clientId: 'vmcp',
   },
 }
+const USER_INFO = { endpointUrl: 'https://idp.example.com/me' }
 const server = (settings: object) => ({
   type: 'embeddedAuthServer',
   embeddedAuthServer: { ...SERVER, ...settings },
@@ -331,6 +332,18 @@ t.test('the installed release goes first', async (t) => {
       server({ upstreamProviders: [OAUTH2] }),
       /^error: .*userInfo: Required value/,
       /^warning: .*userInfo: Required value: .*; operator release 0\.44 takes a user for another one .* \(upstream-oauth2-user-info-configured\)$/,
+    ],
+    [
+      'the same of a second provider, which does not decide who the user is',
+      'MCPExternalAuthConfig',
+      server({
+        upstreamProviders: [
+          { ...OAUTH2, name: 'first', oauth2Config: { ...OAUTH2.oauth2Config, userInfo: USER_INFO } },
+          OAUTH2,
+        ],
+      }),
+      /^error: .*upstreamProviders\[1\].*userInfo: Required value/,
+      /^$/,
     ],
     [
       'a type that it has and runs',
@@ -385,12 +398,7 @@ t.test('the installed release goes first', async (t) => {
       'a field that it brought',
       'MCPExternalAuthConfig',
       server({
-        upstreamProviders: [
-          {
-            ...OAUTH2,
-            oauth2Config: { ...OAUTH2.oauth2Config, userInfo: { endpointUrl: 'https://idp.example.com/me' } },
-          },
-        ],
+        upstreamProviders: [{ ...OAUTH2, oauth2Config: { ...OAUTH2.oauth2Config, userInfo: USER_INFO } }],
         cimd: { enabled: true },
       }),
       /^$/,

@@ -129,6 +129,8 @@ const ONE_END = new Set([
   'oidc-config-address-allowed',
   'role-mapping-claim-shape-fits',
   'outgoing-auth-inline-configured',
+  // Only where the release is known; examples have none.
+  'outgoing-auth-inline-used',
   'policy-reference-found',
   'refresh-scope-not-advertised',
   'resource-url-absolute',
@@ -427,7 +429,7 @@ t.test('the profile strict makes errors of warnings, also where they depend on o
     t.equal(verdict(strict, false), 'error', `${title}: strict`)
     t.equal(
       verdict(strict, true),
-      rule.reads.length > 0 ? 'warning alone, this would be denied: ' : 'error',
+      rule.reads.length > 0 && !ONE_END.has(rule.id) ? 'warning alone, this would be denied: ' : 'error',
       `${title}: in a dry run`,
     )
     const own = { id: rule.id, severity: 'warning' } as const

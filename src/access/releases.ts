@@ -12,6 +12,7 @@ import {
   ownReferenceOf,
   sourceOf,
 } from '../relations/index.ts'
+import { TYPE_NOT_RESOLVED } from '../kinds/virtual-mcp-server/type-not-resolved.ts'
 import { type Cluster, nameText, type ObjectName, pathText, pathTo } from '../rule/index.ts'
 import { notFound } from './unknown.ts'
 
@@ -76,8 +77,7 @@ function* otherReference(gateway: Gateway, backend: Backend, cluster: Cluster): 
   const own = member && ownConfig(cluster, member)
   const source = sourceOf(gateway)
   const entry = entryOf(gateway, name)
-  if (source === 'inline' && entry?.type === 'discovered')
-    yield `releases use the backend's own reference for type 'discovered': ${own === undefined ? 'none is known' : quoted(own)}`
+  if (source === 'inline' && entry?.type === 'discovered') yield TYPE_NOT_RESOLVED
   else if (source === 'inline' && own !== undefined && (from !== 'backends' || config === own))
     yield* ownReferenceNotes(gateway, { name, member, own }, cluster)
   else if (source === 'discovered' && from === 'none') {
@@ -128,7 +128,13 @@ function* otherEffect(
     const effect = from === 'discovered' ? 'drop the backend' : 'do not reconcile the VirtualMCPServer'
     yield `releases cannot use type ${type ?? ''} for a backend, and ${effect}`
   }
-  if (sourceOf(gateway) === 'discovered' && type === 'tokenExchange' && chosen === 'first')
+  // The operator fills in the first provider for what the VirtualMCPServer names itself.
+  if (
+    from === 'discovered' &&
+    sourceOf(gateway) === 'discovered' &&
+    type === 'tokenExchange' &&
+    chosen === 'first'
+  )
     yield 'releases exchange the vMCP-issued JWT where a discovered token exchange has no subjectProviderName'
   if (type === 'tokenExchange' && header !== null && header.toLowerCase() !== 'authorization')
     yield 'releases ignore externalTokenHeaderName under a VirtualMCPServer: the token goes into Authorization'

@@ -75,9 +75,9 @@ const MOST_ANNOTATIONS = 256 * 1024
 
 /** The fields of ObjectMeta and their JSON types; `schema` marks a field that the schema of the kind checks. */
 const FIELDS: Readonly<Record<string, 'schema' | 'string' | 'integer' | 'array'>> = {
-  name: 'string',
-  generateName: 'string',
-  namespace: 'string',
+  name: 'schema',
+  generateName: 'schema',
+  namespace: 'schema',
   labels: 'schema',
   annotations: 'schema',
   finalizers: 'array',

@@ -65,7 +65,7 @@ export function yielding(
     const { at } = error
     const broken = { keyword, at, value: valueAt(value, at), holder: valueAt(value, at.slice(0, -1)) }
     if (!allows(schema, broken)) return [finding]
-    const instead = isOfRule(finding) ? INSTEAD.get(finding.id) : insteadOf(keyword, broken.value)
+    const instead = isOfRule(finding) ? insteadOfRule(finding) : insteadOf(keyword, broken.value)
     if (instead === undefined) return []
     // The detail of an `enum` error is left out, because it lists the values that the specification supports.
     const before = keyword === 'enum' || error.detail === '' ? '' : `${error.detail}; `
@@ -81,6 +81,11 @@ const isOfRule = ({ id }: Finding): boolean => !id.startsWith('schema-')
 const INSTEAD = new Map(
   allRules().flatMap(({ id, instead }) => (instead === undefined ? [] : [[id, instead] as const])),
 )
+
+function insteadOfRule({ id, error }: Finding): string | undefined {
+  const instead = INSTEAD.get(id)
+  return typeof instead === 'function' ? instead(error.at) : instead
+}
 
 /** How a release without the constraint treats the value; undefined when the author of the object wants just that. */
 function insteadOf(keyword: string, value: unknown): string | undefined {

@@ -102,6 +102,7 @@ export { upstreamClientChangeMeant } from './embedded-auth-server/rules/upstream
 export { upstreamIssuerSpelt } from './embedded-auth-server/rules/upstream-issuer-spelt.ts'
 export { upstreamOauth2ClientIdConfigured } from './embedded-auth-server/rules/upstream-oauth2-client-id-configured.ts'
 export { upstreamOauth2SubjectResolved } from './embedded-auth-server/rules/upstream-oauth2-subject-resolved.ts'
+export { upstreamOauth2SubjectStable } from './embedded-auth-server/rules/upstream-oauth2-subject-stable.ts'
 export { upstreamOauth2UserInfoConfigured } from './embedded-auth-server/rules/upstream-oauth2-user-info-configured.ts'
 export { upstreamOidcClientIdConfigured } from './embedded-auth-server/rules/upstream-oidc-client-id-configured.ts'
 export { upstreamOidcScopeOpenid } from './embedded-auth-server/rules/upstream-oidc-scope-openid.ts'

@@ -89,7 +89,7 @@ const FALLS_BACK_FROM = '0.47'
  * Whether a known release uses `backends` and `default` also with source `discovered`, for backends without a reference
  * of their own (decision 10).
  */
-const fallsBack = ({ release }: Cluster): boolean =>
+export const fallsBack = ({ release }: Cluster): boolean =>
   release !== undefined && compareReleases(release, FALLS_BACK_FROM) >= 0
 
 /** The strategy of a backend with source `discovered`. */

@@ -4,7 +4,7 @@ import type { Cluster, ObjectName } from './cluster.ts'
 import type { Consequence } from './consequence.ts'
 import type { FieldError } from './field-error.ts'
 import { type Memo, remembered } from './memo.ts'
-import type { Path } from './path.ts'
+import type { Path, Segment } from './path.ts'
 import type { Given, Resource } from './resource.ts'
 
 /**
@@ -75,10 +75,10 @@ export interface RuleFor<S extends TSchema> {
    */
   readonly constraint?: 'required'
   /**
-   * With `constraint`: how releases that do not require the field behave without it. Messages append this to the name
-   * of the release; when it is absent, there is no finding at such a release.
+   * With `constraint`: how releases that do not require the field behave without it, perhaps by the path of the error.
+   * Messages append this to the name of the release; when it is absent, there is no finding at such a release.
    */
-  readonly instead?: string
+  readonly instead?: string | ((at: readonly Segment[]) => string | undefined)
   /**
    * Set when releases of the operator treat the same fields differently: the first and the last release for which the
    * rule runs, such as `0.55`. Without `from`, or with `orUnknown`, it also runs when no release is known.

@@ -9,12 +9,15 @@ const CALLBACK_PATH = '/oauth/callback'
 export const defaultCallback = (resourceUrl: string): string => withoutEnd(resourceUrl, '/') + CALLBACK_PATH
 
 /**
- * Whether releases serve the login callback at this URL, whatever its query; undefined when it is not an http(s) URL
- * with a host.
+ * Whether releases do not serve the login callback at this URL, whatever its query; false when it is not an http(s) URL
+ * with a host. Nor is a callback below the path of the authorization endpoint missed: `auth-server-url-without-path`
+ * says that the Ingress has to remove that path.
  */
-export function servesCallback(url: string): boolean | undefined {
-  return originOf(url) === undefined ? undefined : pathOf(url).split('?', 1)[0] === CALLBACK_PATH
-}
+export const missesCallback = (server: Server, url: string): boolean =>
+  originOf(url) !== undefined &&
+  ![CALLBACK_PATH, pathOf(defaultCallback(server[authorizationField(server)] ?? ''))].includes(plainPath(url))
+
+const plainPath = (url: string): string => pathOf(url).split('?', 1)[0] ?? ''
 
 /** Whether an absolute URL has a path, other than the root. */
 export const hasPath = (url: string): boolean => originOf(url) !== undefined && !/^\/*$/.test(pathOf(url))

@@ -14,8 +14,8 @@ import {
 import {
   CALLBACK_NOT_SERVED,
   defaultCallback,
+  missesCallback,
   providerText,
-  servesCallback,
   withoutCallback,
   workingCallback,
 } from '../../kinds/embedded-auth-server/callback.ts'
@@ -90,6 +90,10 @@ export const loginCallbackServed = defineRule({
   examples: {
     'no path': { kind: 'VirtualMCPServer', value: at(ISSUER, defaulting) },
     'a slash alone': { kind: 'VirtualMCPServer', value: at(`${ISSUER}/`, defaulting) },
+    'the path of the issuer too, which the Ingress removes': {
+      kind: 'VirtualMCPServer',
+      value: at(`${ISSUER}/team-a`, { ...defaulting, issuer: `${ISSUER}/team-a` }),
+    },
     'a path, and the callback of the root': {
       kind: 'VirtualMCPServer',
       value: at(`${ISSUER}/mcp`, authServer('okta', 'github')),
@@ -141,7 +145,7 @@ const redirectAt = (i: number, settings: 'oidcConfig' | 'oauth2Config') =>
 function* lostLogins({ server, resourceUrl }: IssuingServer, left: number) {
   if (resourceUrl === undefined) return
   const callback = defaultCallback(resourceUrl)
-  if (servesCallback(callback) !== false) return
+  if (!missesCallback(server, callback)) return
   const working = workingCallback(server)
   if (working === undefined) return
   const works = shortQuote(working)
@@ -158,9 +162,9 @@ function* lostLogins({ server, resourceUrl }: IssuingServer, left: number) {
 
 /** The warnings at an MCPExternalAuthConfig, for the workloads that name it. */
 function* lostAt(resource: object, self: ObjectName, cluster: Cluster): Iterable<FieldError> {
-  const held = heldServersOf(resource, self, cluster).filter(({ workload }) => {
+  const held = heldServersOf(resource, self, cluster).filter(({ server, workload }) => {
     const url = workload.spec?.oidcConfigRef?.resourceUrl
-    return url !== undefined && url !== '' && servesCallback(defaultCallback(url)) === false
+    return url !== undefined && url !== '' && missesCallback(server, defaultCallback(url))
   })
   const [first] = held
   if (first === undefined) return

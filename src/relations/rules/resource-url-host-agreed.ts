@@ -15,7 +15,7 @@ import {
 } from '../../kinds/embedded-auth-server/authorization-host.ts'
 import {
   defaultCallback,
-  servesCallback,
+  missesCallback,
   withoutCallback,
   workingCallback,
 } from '../../kinds/embedded-auth-server/callback.ts'
@@ -144,5 +144,5 @@ function returnsElsewhere({ server, resourceUrl }: Pick<HeldIssuing, 'server' | 
   const [host, callback] = [authorizationHost(server), hostOf(resourceUrl)]
   if (host === '' || callback === '' || host === callback) return false
   // A `resourceUrl` with a path makes a callback URL that no host serves; another rule reports that.
-  return servesCallback(defaultCallback(resourceUrl ?? '')) !== false
+  return !missesCallback(server, defaultCallback(resourceUrl ?? ''))
 }

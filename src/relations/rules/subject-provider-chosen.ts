@@ -79,9 +79,12 @@ export const subjectProviderChosen = defineRule({
     const before = old() as Gateway | undefined
     const isKept = before !== undefined && firstProvider(before) === provider
     const kept = new Set(isKept ? configsReached(before, cluster).map(({ config }) => config) : [])
-    const providers = new Set(providersOf(value.spec, 'authServerConfig')?.names)
-    const decided = new Map<string, ObjectName>()
+    const { names = [], complete = false } = providersOf(value.spec, 'authServerConfig') ?? {}
     const isDiscovered = sourceOf(value) === 'discovered'
+    // The operator fills in the only provider.
+    if (!isDiscovered && complete && names.length === 1) return
+    const providers = new Set(names)
+    const decided = new Map<string, ObjectName>()
     for (const { config, auth: found, at } of configsReached(value, cluster)) {
       // For configurations that the VirtualMCPServer names itself, the operator chooses its first provider.
       if (isDiscovered && at !== undefined) continue
@@ -92,10 +95,10 @@ export const subjectProviderChosen = defineRule({
       if (agreedProvider(config, cluster) === provider) decided.set(config, authConfigNamed(config))
     }
     if (decided.size === 0) return
-    const names = namesText([...decided.values()])
+    const configs = namesText([...decided.values()])
     const detail = isDiscovered
-      ? unchosenText(provider, names)
-      : `vMCP exchanges the token of the first provider, ${shortQuote(provider)}; to choose another, set \`subjectProviderName\` in ${names}`
+      ? unchosenText(provider, configs)
+      : `vMCP exchanges the token of the first provider, ${shortQuote(provider)}; to choose another, set \`subjectProviderName\` in ${configs}`
     const warning = aboutEach(advice(GATEWAY.spec.authServerConfig.upstreamProviders, detail), () =>
       Array.from(decided.keys(), (config) => ['subject-provider-chosen', config, provider] as const),
     )
@@ -119,6 +122,11 @@ export const subjectProviderChosen = defineRule({
       value: gatewayOf({ authServerConfig: authServer('okta') }),
       old: gatewayOf({ authServerConfig: authServer('github') }),
       others: [backend('jira', 'jira'), exchangeConfigWritten('jira', 'github')],
+    },
+    'named inline, and there is no other provider': {
+      kind: 'VirtualMCPServer',
+      value: gatewayOf({ authServerConfig: authServer('okta'), outgoingAuth: inline({ jira: 'jira' }) }),
+      others: [backend('jira'), exchangeConfig('jira')],
     },
     'an update that keeps the first provider': {
       kind: 'VirtualMCPServer',

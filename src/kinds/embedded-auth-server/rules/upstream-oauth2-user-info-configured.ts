@@ -9,8 +9,10 @@ export const upstreamOauth2UserInfoConfigured = defineRule({
   id: 'upstream-oauth2-user-info-configured',
   on: EmbeddedAuthServer,
   constraint: 'required',
-  // Source: toolhive v0.63.0, pkg/authserver/upstream/oauth2.go, synthesizeIdentity.
-  instead: 'takes a user for another one at each login, without name and email',
+  // Source: toolhive, pkg/authserver/upstream/oauth2.go, synthesizeIdentity. Only the first provider of a login decides
+  // who the user is: pkg/authserver/server/handlers/callback.go.
+  instead: (at) =>
+    at.at(-3) === 0 ? 'takes a user for another one at each login, without name and email' : undefined,
   severity: 'error',
   summary: 'An OAuth 2.0 provider has `userInfo`, or an alternative of newer releases.',
   why: 'OAuth 2.0 alone does not say who logged in: the server asks the userinfo endpoint.',

@@ -5,7 +5,7 @@ import {
   hostOf,
   LOGIN_RETURNS_ELSEWHERE,
 } from '../authorization-host.ts'
-import { servesCallback } from '../callback.ts'
+import { missesCallback } from '../callback.ts'
 import { server, withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
@@ -29,7 +29,7 @@ export const upstreamRedirectUriHostAgreed = defineRule({
         const redirectUri = provider?.[config]?.redirectUri
         const callback = hostOf(redirectUri)
         // Skips a redirect URI whose path is not that of the callback: no host serves it, and another rule says so.
-        if (redirectUri !== undefined && servesCallback(redirectUri) === false) continue
+        if (redirectUri !== undefined && missesCallback(server, redirectUri)) continue
         if (callback !== '' && callback !== host)
           yield outage(
             advice(

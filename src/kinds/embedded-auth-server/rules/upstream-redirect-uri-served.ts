@@ -1,5 +1,5 @@
 import { defineRule, invalid, shortQuote } from '../../../rule/index.ts'
-import { CALLBACK_NOT_SERVED, providerText, servesCallback, workingCallback } from '../callback.ts'
+import { CALLBACK_NOT_SERVED, missesCallback, providerText, workingCallback } from '../callback.ts'
 import { githubConfig, server, withOAuth2, withOidc } from '../examples.ts'
 import { EmbeddedAuthServer } from '../schema.ts'
 
@@ -18,7 +18,7 @@ export const upstreamRedirectUriServed = defineRule({
       if (!provider?.oidcConfig?.redirectUri && !provider?.oauth2Config?.redirectUri) continue
       for (const config of ['oidcConfig', 'oauth2Config'] as const) {
         const redirectUri = provider[config]?.redirectUri
-        if (!redirectUri || servesCallback(redirectUri) !== false) continue
+        if (!redirectUri || !missesCallback(server, redirectUri)) continue
         const works = workingCallback(server)
         const who = providerText(provider)
         if (works === undefined || who === undefined) continue
@@ -37,6 +37,12 @@ export const upstreamRedirectUriServed = defineRule({
     },
     'on a port of this machine': {
       value: withOAuth2({ ...githubConfig, redirectUri: 'http://localhost:8080/oauth/callback' }),
+    },
+    'below the path of the issuer, which the Ingress removes': {
+      value: {
+        ...withOidc({ redirectUri: 'https://auth.example.com/team-a/oauth/callback' }),
+        issuer: 'https://auth.example.com/team-a',
+      },
     },
     'none, so that it follows from `resourceUrl`': { value: server },
     'a path in front': {

@@ -1,9 +1,7 @@
 import { advice, defineRule } from '../../../rule/index.ts'
 import { outgoing } from '../examples.ts'
 import { VirtualMCPServer } from '../schema.ts'
-
-const ADVICE =
-  "with source 'inline' vMCP does not start: nothing resolves type 'discovered'; name the configuration with type 'externalAuthConfigRef'"
+import { TYPE_NOT_RESOLVED } from '../type-not-resolved.ts'
 
 export const outgoingAuthInlineTypeResolved = defineRule({
   id: 'outgoing-auth-inline-type-resolved',
@@ -22,11 +20,12 @@ export const outgoingAuthInlineTypeResolved = defineRule({
   *check({ spec }, { path }) {
     const outgoingAuth = spec?.outgoingAuth
     if (outgoingAuth?.source !== 'inline') return
-    if (outgoingAuth.default?.type === 'discovered') yield advice(path.spec.outgoingAuth.default.type, ADVICE)
+    if (outgoingAuth.default?.type === 'discovered')
+      yield advice(path.spec.outgoingAuth.default.type, TYPE_NOT_RESOLVED)
     const backends = outgoingAuth.backends ?? {}
     for (const name of Object.keys(backends)) {
       if (backends[name]?.type === 'discovered')
-        yield advice(path.spec.outgoingAuth.backends.at(name).type, ADVICE)
+        yield advice(path.spec.outgoingAuth.backends.at(name).type, TYPE_NOT_RESOLVED)
     }
   },
   examples: {
@@ -41,11 +40,11 @@ export const outgoingAuthInlineTypeResolved = defineRule({
     },
     'a backend that is to bring its own': {
       value: outgoing({ source: 'inline', backends: { jira: { type: 'discovered' } } }),
-      findings: `spec.outgoingAuth.backends[jira].type: ${ADVICE}`,
+      findings: `spec.outgoingAuth.backends[jira].type: ${TYPE_NOT_RESOLVED}`,
     },
     'the others as well': {
       value: outgoing({ source: 'inline', default: { type: 'discovered' } }),
-      findings: `spec.outgoingAuth.default.type: ${ADVICE}`,
+      findings: `spec.outgoingAuth.default.type: ${TYPE_NOT_RESOLVED}`,
     },
   },
 })
