@@ -258,7 +258,7 @@ function meant(name: string, known: readonly string[]): string | undefined {
   return second === undefined ? first : undefined
 }
 
-/** The known name that is similar in each word: `headerName` for `headerNmae`, but not for `headerValue`. */
+/** The known name that is similar in each word: `headerName` for `headerNam`, but not for `headerValue`. */
 function similar(name: string, known: readonly string[]): string | undefined {
   const near = nearest(name, known)
   if (near === undefined || differsInLetters(name, near)) return near

@@ -66,6 +66,7 @@ const AWS = { region: 'eu-central-1', fallbackRoleArn: 'arn:aws:iam::12345678901
 export const newerSubjectProviderExists = defineRule({
   id: ID,
   on: [VirtualMCPServer, MCPServer, MCPRemoteProxy, MCPServerEntry, MCPExternalAuthConfig],
+  needs: ['groupRef', 'xaa', 'awsSts'],
   reads: ['VirtualMCPServer', ...REACHED_KINDS],
   severity: 'warning',
   summary:
