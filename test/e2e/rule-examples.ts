@@ -37,10 +37,11 @@ export function ruleExamples(): RuleExample[] {
   })
 }
 
-const named = (resource: Record<string, unknown>, name: string) => ({
-  ...resource,
-  metadata: { ...(resource.metadata as object), name },
-})
+/** The resource with the name, unless the example is about another name than `example`, which most have. */
+const named = (resource: Record<string, unknown>, name: string) => {
+  const metadata = resource.metadata as { readonly name?: string }
+  return metadata.name === 'example' ? { ...resource, metadata: { ...metadata, name } } : resource
+}
 
 /** Sends all examples as dry runs, a few at a time; the answers have the order of the examples. */
 export async function dryRunAll(

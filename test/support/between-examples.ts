@@ -66,7 +66,7 @@ export function placedExamples(): Placed[] {
   })
   return examples.map((example, i) => {
     const { place, isShown, old, resource, others, findings } = example
-    const namespace = isShown ? `${place.rule.id}-${place.kind.kind.toLowerCase()}` : `e${i}`
+    const namespace = isShown ? `${place.rule.id}-${place.kind.kind.toLowerCase()}`.slice(0, 63) : `e${i}`
     const here = (resource: unknown) => inNamespace(resource as Resource, namespace)
     const first = place.rule.when === 'delete' ? resource : old
     const around = others.map(here)
