@@ -130,6 +130,7 @@ const TOLD: readonly (readonly [failure: RegExp, ...rules: readonly string[]])[]
   [/^group: groupRef is missing/, 'group-ref-configured'],
   [/^(?:group|incoming|backend): .*not found/, 'reference-found'],
   [/^incoming: audience is missing/, 'incoming-auth-audience-configured'],
+  [/^backend: anonymous callers bring no token/, 'exchanged-token-brought'],
   [/^backend: no externalAuthConfigRef/, 'backend-credentials-configured', 'backend-strategy-chosen'],
   [
     /^backend: not in `backends`/,

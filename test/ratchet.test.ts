@@ -328,6 +328,8 @@ t.test('every finding of every rule is new where the stored object has none of i
     const { rule } = place
     // Rules that need a known release do not apply here.
     if (rule.appliesTo?.from !== undefined && rule.appliesTo.orUnknown !== true) continue
+    // Names, of which only a creation is told.
+    if (rule.id === 'service-name-valid') continue
     const examples = examplesAt(place)
     const isOf = (text: string) => text.endsWith(`(${rule.id})`)
     for (const example of examples) {

@@ -1,4 +1,4 @@
-import { advice, defineRule, says } from '../../../rule/index.ts'
+import { advice, defineRule, isAbsent, says } from '../../../rule/index.ts'
 import { MCPOIDCConfig } from '../schema.ts'
 
 const UNREAD =
@@ -25,9 +25,12 @@ export const oidcConfigServiceAccountRestricts = defineRule({
     'decision 3',
   ],
   *check({ spec }, { path }) {
-    const { serviceAccount, namespace } = spec?.kubernetesServiceAccount ?? {}
-    if (!serviceAccount && !namespace) return
-    yield advice(path.spec.kubernetesServiceAccount[serviceAccount ? 'serviceAccount' : 'namespace'], UNREAD)
+    const settings = spec?.kubernetesServiceAccount ?? {}
+    const { serviceAccount, namespace } = settings
+    const at = path.spec.kubernetesServiceAccount
+    if (serviceAccount) yield advice(at.serviceAccount, UNREAD)
+    else if (namespace && (serviceAccount === '' || isAbsent(settings, 'serviceAccount')))
+      yield advice(at.namespace, UNREAD)
   },
   examples: {
     'tokens of the cluster': { value: ofCluster({}) },
