@@ -27,6 +27,7 @@ import {
   authServer,
   backend,
   configsReached,
+  configWith,
   discoverersOf,
   gateway,
   type Gateway,
@@ -51,11 +52,7 @@ import {
 } from '../index.ts'
 
 const ID = 'newer-subject-provider-exists'
-const config = (type: 'xaa' | 'awsSts', settings: object): Other => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'jira' },
-  spec: { type, [type]: settings },
-})
+const config = (type: 'xaa' | 'awsSts', settings: object): Other => configWith('jira', type, settings)
 const XAA = {
   idpTokenUrl: 'https://okta.example.com/token',
   targetTokenUrl: 'https://jira.example.com/token',

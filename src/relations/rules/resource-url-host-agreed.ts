@@ -24,6 +24,7 @@ import { embedded, oidc, server, type Spec } from '../../kinds/virtual-mcp-serve
 import {
   AUTH_CONFIG,
   authServer,
+  configWith,
   type Gateway,
   type HeldIssuing,
   issuingBeside,
@@ -46,11 +47,8 @@ const at = (resourceUrl: string, authServerConfig: Spec['authServerConfig']) =>
     authServerConfig,
   })
 const workloadAt = (url: string) => serving({ name: 'corporate', audience: url, resourceUrl: url })
-const config = (embeddedAuthServer: NonNullable<Spec['authServerConfig']>) => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'auth' },
-  spec: { type: 'embeddedAuthServer' as const, embeddedAuthServer },
-})
+const config = (embeddedAuthServer: NonNullable<Spec['authServerConfig']>) =>
+  configWith('auth', 'embeddedAuthServer', embeddedAuthServer)
 
 export const resourceUrlHostAgreed = defineRule({
   id: ID,

@@ -25,6 +25,7 @@ import {
   headerConfig,
   inline,
   membersFor,
+  otherOf,
   reachersOf,
   withoutCredentials,
   type Workload,
@@ -34,11 +35,7 @@ import {
 const ID = 'workload-credentials-configured'
 const MISSING = 'without a token this workload answers 401, and its tools are missing'
 
-const OPEN = {
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'none' },
-  spec: { type: 'unauthenticated' as const },
-}
+const OPEN = otherOf('MCPExternalAuthConfig', 'none', { type: 'unauthenticated' as const })
 
 /** A workload that validates the tokens of its callers. */
 const checking = (config?: string) => ({

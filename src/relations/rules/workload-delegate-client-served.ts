@@ -29,6 +29,7 @@ import {
 } from '../../kinds/schemas.ts'
 import {
   authServer,
+  configWith,
   type HeldIssuing,
   issuingBeside,
   issuingHere,
@@ -44,23 +45,17 @@ const ID = 'workload-delegate-client-served'
 
 const SERVER = pathTo<Static<typeof EmbeddedAuthServer>>(['spec', 'embeddedAuthServer'])
 const resourceUrl = 'https://mcp.example.com'
-const delegating = (...clients: (typeof agent)[]) => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'auth' },
-  spec: {
-    type: 'embeddedAuthServer' as const,
-    embeddedAuthServer: { ...authServer('okta'), ...(clients.length > 0 && { delegateClients: clients }) },
-  },
-})
+const delegating = (...clients: (typeof agent)[]) =>
+  configWith('auth', 'embeddedAuthServer', {
+    ...authServer('okta'),
+    ...(clients.length > 0 && { delegateClients: clients }),
+  })
 
-const asserting = (allowed: string, accepted: string) => ({
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'auth' },
-  spec: {
-    type: 'embeddedAuthServer' as const,
-    embeddedAuthServer: { ...authServer('okta'), trustedIssuers: [assertionIssuer(allowed, accepted)] },
-  },
-})
+const asserting = (allowed: string, accepted: string) =>
+  configWith('auth', 'embeddedAuthServer', {
+    ...authServer('okta'),
+    trustedIssuers: [assertionIssuer(allowed, accepted)],
+  })
 
 /** A proxy with this URL whose authorization server is `example`. */
 const proxyAt = (url: string) => servedBy('example', serving({ audience: url, resourceUrl: url }).spec)

@@ -13,6 +13,7 @@ import {
   AUTH_CONFIG,
   authServer,
   authServersOf,
+  configWith,
   heldServersOf,
   ofHolders,
   servedBy,
@@ -27,20 +28,13 @@ const ID = 'workload-proxy-port-free'
 /** The port of an embedded authorization server with TLS; the operator sets it, and it cannot be configured. */
 const TLS_PORT = 8443
 
-const listening = {
-  kind: 'MCPExternalAuthConfig',
-  metadata: { name: 'auth' },
-  spec: {
-    type: 'embeddedAuthServer' as const,
-    embeddedAuthServer: {
-      ...authServer('okta'),
-      tlsListener: {
-        certificateSecretRef: { name: 'tls', key: 'tls.crt' },
-        privateKeySecretRef: { name: 'tls', key: 'tls.key' },
-      },
-    },
+const listening = configWith('auth', 'embeddedAuthServer', {
+  ...authServer('okta'),
+  tlsListener: {
+    certificateSecretRef: { name: 'tls', key: 'tls.crt' },
+    privateKeySecretRef: { name: 'tls', key: 'tls.key' },
   },
-}
+})
 const LISTENER = AUTH_CONFIG.spec.embeddedAuthServer.tlsListener
 const isTaken = ({ spec }: Workload): boolean => spec?.proxyPort === TLS_PORT
 const onPort = (proxyPort: number) => ({ spec: { ...serving({}).spec, proxyPort } })
